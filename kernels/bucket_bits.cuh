@@ -13,6 +13,7 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "core/no_value.hpp"
 #include "core/rounding.hpp"
 #include "kernels/bucket_keys.cuh"
 #include "kernels/bucket_list.cuh"

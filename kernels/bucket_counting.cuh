@@ -16,12 +16,12 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "core/no_value.hpp"
 #include "core/rounding.hpp"
 #include "kernels/bucket_keys.cuh"
 #include "kernels/bucket_list.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/msd_plan.cuh"
-#include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/vector16.cuh"
 #include "kernels/warp.cuh"

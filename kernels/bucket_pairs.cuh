@@ -10,11 +10,11 @@
 // work.
 #pragma once
 
+#include "core/no_value.hpp"
 #include "kernels/bucket_list.cuh"
 #include "kernels/bucket_sort.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/msd_plan.cuh"
-#include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/vector16.cuh"
 

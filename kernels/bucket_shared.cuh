@@ -2,12 +2,12 @@
 // parts, which of them have late keys, and the keys in order; after these, the values.
 #pragma once
 
+#include "core/no_value.hpp"
 #include "core/rounding.hpp"
 #include "kernels/bucket_digits.cuh"
 #include "kernels/bucket_list.cuh"
 #include "kernels/msd_plan.cuh"
 #include "kernels/part_words.cuh"
-#include "kernels/policy.cuh"
 #include "kernels/warp.cuh"
 
 #include <cuda_runtime.h>

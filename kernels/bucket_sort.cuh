@@ -17,6 +17,7 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "core/no_value.hpp"
 #include "kernels/bucket_digits.cuh"
 #include "kernels/bucket_list.cuh"
 #include "kernels/bucket_parts.cuh"
@@ -25,7 +26,6 @@
 #include "kernels/digit.cuh"
 #include "kernels/late_keys.cuh"
 #include "kernels/part_words.cuh"
-#include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/radix_rank.cuh"
 #include "kernels/vector16.cuh"

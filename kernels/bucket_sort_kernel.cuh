@@ -2,13 +2,13 @@
 // after the other, and sorts them in its shared memory (bucket_sort.cuh).
 #pragma once
 
+#include "core/no_value.hpp"
 #include "kernels/bucket_list.cuh"
 #include "kernels/bucket_parts.cuh"
 #include "kernels/bucket_shared.cuh"
 #include "kernels/bucket_sort.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/msd_plan.cuh"
-#include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
 
 #include <cuda_runtime.h>

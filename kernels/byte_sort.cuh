@@ -13,7 +13,7 @@
 #include "core/rounding.hpp"
 #include "kernels/digit.cuh"
 #include "kernels/launch.cuh"
-#include "kernels/policy.cuh"
+#include "kernels/policy_one_launch.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/warp.cuh"
 

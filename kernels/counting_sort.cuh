@@ -10,7 +10,7 @@
 #include "core/rounding.hpp"
 #include "kernels/histogram.cuh"
 #include "kernels/launch.cuh"
-#include "kernels/policy.cuh"
+#include "kernels/policy_passes.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/scan_counts.cuh"
 #include "kernels/sort_plan.cuh"

@@ -7,12 +7,12 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "core/no_value.hpp"
 #include "core/rounding.hpp"
 #include "kernels/bucket_sort.cuh"
 #include "kernels/device_span.cuh"
 #include "kernels/digit.cuh"
 #include "kernels/grid_counts.cuh"
-#include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/radix_rank.cuh"
 #include "kernels/sort_arrays.cuh"

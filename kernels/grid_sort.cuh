@@ -18,6 +18,7 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "core/no_value.hpp"
 #include "kernels/bisect.cuh"
 #include "kernels/bucket_map.cuh"
 #include "kernels/bucket_parts.cuh"
@@ -27,7 +28,7 @@
 #include "kernels/grid_share.cuh"
 #include "kernels/hash_slots.cuh"
 #include "kernels/launch.cuh"
-#include "kernels/policy.cuh"
+#include "kernels/policy_one_launch.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/radix_rank.cuh"
 #include "kernels/sort_arrays.cuh"

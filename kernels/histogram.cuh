@@ -15,7 +15,7 @@
 #include "kernels/device_span.cuh"
 #include "kernels/digit.cuh"
 #include "kernels/launch.cuh"
-#include "kernels/policy.cuh"
+#include "kernels/policy_passes.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/vector16.cuh"
 #include "kernels/warp.cuh"

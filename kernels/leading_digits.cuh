@@ -12,10 +12,10 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "core/no_value.hpp"
 #include "core/rounding.hpp"
 #include "kernels/digit.cuh"
 #include "kernels/hash_slots.cuh"
-#include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/tickets.cuh"
 #include "kernels/vector16.cuh"

@@ -16,7 +16,7 @@
 #include "kernels/block.cuh"
 #include "kernels/digit.cuh"
 #include "kernels/histogram.cuh"
-#include "kernels/policy.cuh"
+#include "kernels/policy_passes.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/sort_plan.cuh"
 #include "kernels/tickets.cuh"

@@ -7,10 +7,10 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "core/no_value.hpp"
 #include "core/rounding.hpp"
 #include "kernels/bucket_map.cuh"
 #include "kernels/bucket_parts.cuh"
-#include "kernels/policy.cuh"
 
 #include <cuda_runtime.h>
 

@@ -33,6 +33,7 @@
 #include "kernels/launch.cuh"
 #include "kernels/msd_plan.cuh"
 #include "kernels/msd_sample.cuh"
+#include "kernels/policy_passes.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/sample_spread.cuh"
 #include "kernels/sampled_values.cuh"

@@ -9,11 +9,12 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "core/no_value.hpp"
 #include "kernels/bucket_parts.cuh"
 #include "kernels/bucket_sort.cuh"
 #include "kernels/byte_sort.cuh"
 #include "kernels/launch.cuh"
-#include "kernels/policy.cuh"
+#include "kernels/policy_one_launch.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/sort_arrays.cuh"
 

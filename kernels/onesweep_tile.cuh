@@ -10,12 +10,12 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "core/no_value.hpp"
 #include "kernels/bisect.cuh"
 #include "kernels/bit_pack.cuh"
 #include "kernels/digit.cuh"
 #include "kernels/lookback.cuh"
 #include "kernels/pair_arrays.cuh"
-#include "kernels/policy.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/radix_rank.cuh"
 #include "kernels/value_table.cuh"

@@ -7,7 +7,7 @@
 // pieces take less time (bench/notes/gpu-sort.md, "MSD sort").
 #pragma once
 
-#include "kernels/policy.cuh"
+#include "core/no_value.hpp"
 #include "kernels/ptx.cuh"
 
 #include <cuda_runtime.h>

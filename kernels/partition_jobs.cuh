@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "core/no_value.hpp"
 #include "core/rounding.hpp"
 #include "kernels/block.cuh"
 #include "kernels/bucket_map.cuh"

@@ -14,6 +14,7 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "core/no_value.hpp"
 #include "core/rounding.hpp"
 #include "kernels/bucket_map.cuh"
 #include "kernels/bucket_parts.cuh"
@@ -22,7 +23,7 @@
 #include "kernels/grid_counts.cuh"
 #include "kernels/grid_share.cuh"
 #include "kernels/launch.cuh"
-#include "kernels/policy.cuh"
+#include "kernels/policy_even_grid.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/radix_rank.cuh"
 #include "kernels/sort_arrays.cuh"

@@ -18,6 +18,7 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "core/no_value.hpp"
 #include "core/rounding.hpp"
 #include "kernels/bin_counts.cuh"
 #include "kernels/bucket_bits.cuh"
@@ -37,7 +38,8 @@
 #include "kernels/msd_survey.cuh"
 #include "kernels/pair_arrays.cuh"
 #include "kernels/partition_jobs.cuh"
-#include "kernels/policy.cuh"
+#include "kernels/policy_buckets.cuh"
+#include "kernels/policy_msd.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/radix_partition.cuh"
 #include "kernels/rearrange.cuh"

@@ -16,6 +16,7 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "core/no_value.hpp"
 #include "core/rounding.hpp"
 #include "kernels/block.cuh"
 #include "kernels/histogram.cuh"
@@ -24,7 +25,7 @@
 #include "kernels/live_bits.cuh"
 #include "kernels/onesweep_tile.cuh"
 #include "kernels/pair_arrays.cuh"
-#include "kernels/policy.cuh"
+#include "kernels/policy_passes.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/sort_plan.cuh"
 #include "kernels/tickets.cuh"

@@ -2,6 +2,7 @@
 // A guess that the keys are in order is checked while they are moved.
 #pragma once
 
+#include "core/no_value.hpp"
 #include "core/rounding.hpp"
 #include "kernels/launch.cuh"
 #include "kernels/msd_plan.cuh"

@@ -12,7 +12,7 @@
 #include "core/key_bits.hpp"
 #include "core/rounding.hpp"
 #include "kernels/launch.cuh"
-#include "kernels/policy.cuh"
+#include "kernels/policy_scan.cuh"
 #include "kernels/scan_rows.cuh"
 #include "kernels/tickets.cuh"
 #include "kernels/warp.cuh"

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "core/scan.hpp"
-#include "kernels/policy.cuh"
+#include "kernels/policy_scan.cuh"
 #include "kernels/scan_blelloch.cuh"
 #include "kernels/scan_hillis_steele.cuh"
 #include "kernels/scan_lookback.cuh"

@@ -17,7 +17,7 @@
 #pragma once
 
 #include "core/rounding.hpp"
-#include "kernels/policy.cuh"
+#include "kernels/policy_scan.cuh"
 #include "kernels/scan_lookback.cuh"
 
 #include <cuda_runtime.h>

@@ -12,7 +12,7 @@
 #pragma once
 
 #include "kernels/launch.cuh"
-#include "kernels/policy.cuh"
+#include "kernels/policy_scan.cuh"
 #include "kernels/scan_lookback.cuh"
 
 #include <cuda_runtime.h>

@@ -15,7 +15,7 @@
 // Fallback", 2025. That is why this scan cannot work in place: the late tile might be overwritten already.
 #pragma once
 
-#include "kernels/policy.cuh"
+#include "kernels/policy_scan.cuh"
 #include "kernels/scan_lookback.cuh"
 
 #include <cuda_runtime.h>

@@ -11,7 +11,7 @@
 #include "kernels/histogram.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/leading_digits.cuh"
-#include "kernels/policy.cuh"
+#include "kernels/policy_passes.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/radix_rank.cuh"
 #include "kernels/tickets.cuh"

@@ -11,13 +11,14 @@
 // records in order.
 #pragma once
 
+#include "core/no_value.hpp"
 #include "kernels/bin_counts.cuh"
 #include "kernels/bucket_map.cuh"
 #include "kernels/grid_sort.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/msd_plan.cuh"
 #include "kernels/msd_sample.cuh"
-#include "kernels/policy.cuh"
+#include "kernels/policy_one_launch.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/sort_arrays.cuh"
 

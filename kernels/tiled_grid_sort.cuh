@@ -20,6 +20,7 @@
 #pragma once
 
 #include "core/key_bits.hpp"
+#include "core/no_value.hpp"
 #include "core/rounding.hpp"
 #include "kernels/block.cuh"
 #include "kernels/bucket_map.cuh"
@@ -28,7 +29,7 @@
 #include "kernels/device_span.cuh"
 #include "kernels/even_sample.cuh"
 #include "kernels/launch.cuh"
-#include "kernels/policy.cuh"
+#include "kernels/policy_even_grid.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/tickets.cuh"
 #include "kernels/vector16.cuh"

@@ -12,7 +12,7 @@
 
 #include "kernels/launch.cuh"
 #include "kernels/lookback.cuh"
-#include "kernels/policy.cuh"
+#include "kernels/policy_scan.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/scan_lookback.cuh"
 #include "kernels/scan_op.cuh"

@@ -6,12 +6,13 @@
 //     z c z z ...     c 1 | z 3           c 7 | k 5 | z 9      c 0 | k 7 | z 12
 #pragma once
 
+#include "core/no_value.hpp"
 #include "kernels/block.cuh"
 #include "kernels/bucket_map.cuh"
 #include "kernels/bucket_sort.cuh"
 #include "kernels/hash_slots.cuh"
 #include "kernels/msd_plan.cuh"
-#include "kernels/policy.cuh"
+#include "kernels/policy_buckets.cuh"
 #include "kernels/sort_plan.cuh"
 
 #include <cuda_runtime.h>

@@ -10,7 +10,7 @@
 #pragma once
 
 #include "core/rounding.hpp"
-#include "kernels/policy.cuh"
+#include "kernels/policy_passes.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/vector16.cuh"
 

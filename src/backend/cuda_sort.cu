@@ -1,6 +1,8 @@
 // cuda_sort.cu - maps run-time types to the kernels' templates.
 #include "backend/cuda_sort_record.cuh"
+#include "core/no_value.hpp"
 #include "gpu/handles.hpp"
+#include "kernels/policy_passes.cuh"
 
 #include <algorithm>
 #include <atomic>

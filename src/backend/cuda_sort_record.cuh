@@ -5,6 +5,7 @@
 #pragma once
 
 #include "backend/cuda_sort.hpp"
+#include "kernels/policy_passes.cuh"
 #include "kernels/radix_sort.cuh"
 
 #include <cuda_runtime.h>
