@@ -77,7 +77,7 @@ class SpanHistogram {
       count_values();
     else if (has_apart)
       count_beside();
-    else if (is_pieced_ && plan_->has_value_pieces)
+    else if (is_pieced_ && plan_->has_real_pieces)
       count_real_pieces();
     else
       count_mapped();

@@ -31,8 +31,8 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_per_multiprocessor)
   if (ptx::is_before_90()) return;
   ptx::wait_for_previous_launch();
   if (!bucket_list::has_buckets(task, *plan)) return;
-  constexpr bool by_value = !std::is_same_v<Parts, BucketParts>;
-  if (crowded == Crowded::by_digits && plan->divides_values() != by_value) return;
+  constexpr bool of_reals = !std::is_same_v<Parts, BucketParts>;
+  if (crowded == Crowded::by_digits && plan->is_of_reals() != of_reals) return;
   if constexpr (may_split<Bits, Value> && crowded != Crowded::by_digits)
     if ((plan->is_split != 0) != (crowded == Crowded::only_digits)) return;
   auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
@@ -70,7 +70,7 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_per_multiprocessor)
     };
     const BucketRange range{bucket.first, bucket.size};
     Bits* const to = task.destination(*plan, bucket);
-    if constexpr (by_value)
+    if constexpr (of_reals)
       return sorter.sort_loaded(range, to, load_next);
     else
       return sorter.template sort_loaded<finds_parts>(range, bucket.parts, to, load_next);

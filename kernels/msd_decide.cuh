@@ -26,11 +26,11 @@ namespace sweepsort {
 struct ClassLimits {
   uint32_t max_keys[few_valued_buckets + 1];
   uint32_t part_bits[large_buckets + 1];
-  BucketClass set_apart;  // buckets of this class become few_valued_buckets if they have few values;
-                          // bucket_classes: none do
-  uint32_t counts_dense;  // buckets of all classes become dense_buckets if they have even fewer values
-  uint32_t may_place;     // pairs: parts may depend on places
-  uint32_t min_narrow;    // pairs: smaller buckets, and large ones, have no narrow keys; 0: no bucket has
+  BucketClass class_by_values;  // buckets of this class become few_valued_buckets if they have few values;
+                                // bucket_classes: none do
+  uint32_t counts_dense;        // buckets of all classes become dense_buckets if they have even fewer values
+  uint32_t may_place;           // pairs: parts may depend on places
+  uint32_t min_narrow;  // pairs: smaller buckets, and large ones, have no narrow keys; 0: no bucket has
   uint32_t max_split[large_buckets + 1];  // max_keys for buckets between splitters
 };
 
@@ -193,7 +193,7 @@ __device__ __forceinline__ Finish finish_between_splitters(const ClassLimits& li
 /// The interval of keys that a bucket may have.
 template <class Bits>
 __device__ __forceinline__ KeyInterval<Bits> interval_of_bucket(const MsdPlan<Bits>& plan, uint32_t bucket) {
-  if (plan.divides_values())
+  if (plan.is_of_reals())
     return plan.was_dealt() ? interval_of(plan.deal.real, bucket)
                             : interval_of(plan.real_pieces(plan.pieces), bucket);
   const uint32_t of_map = plan.bucket_of_map(bucket);
@@ -221,12 +221,12 @@ __device__ __forceinline__ Finish finish_interval(const Decision& decision, cons
   if (spans_few_values && !interval.is_open) {
     if (limits.counts_dense && few.range >> dense_value_bits == 0 && plan.frequent.count == 0)
       which = dense_buckets;
-    else if (which == limits.set_apart &&
+    else if (which == limits.class_by_values &&
              (which != small_buckets || (is_sparse(size, few.range) && plan.frequent.count == 0)))
       which = few_valued_buckets;
   }
   // For the floats around zero: most of the interval consists of numbers so small that few keys are there.
-  if (plan.divides_values() && !interval.is_open && has_all_exponents(all_above)) which = crowded_buckets;
+  if (plan.is_of_reals() && !interval.is_open && has_all_exponents(all_above)) which = crowded_buckets;
 
   Finish finish{
       .which = which,
@@ -240,14 +240,13 @@ __device__ __forceinline__ Finish finish_interval(const Decision& decision, cons
                  .parts = {}}};
   if (which > large_buckets)
     finish.listed.few = few;
-  else if (limits.may_place && !plan.divides_values() &&
-           pays_to_place(interval, size, limits.part_bits[which]))
+  else if (limits.may_place && !plan.is_of_reals() && pays_to_place(interval, size, limits.part_bits[which]))
     finish.listed.parts = BucketParts::over_places(interval.first, interval.last, static_cast<uint32_t>(size),
                                                    limits.part_bits[which]);
   else
     finish.listed.parts = BucketParts::of(interval, limits.part_bits[which]);
   if (which == small_buckets && limits.min_narrow != 0 && size >= limits.min_narrow) {
-    finish.may_be_narrow = all_above <= static_cast<NarrowKey<Bits>>(~0u) && !plan.divides_values();
+    finish.may_be_narrow = all_above <= static_cast<NarrowKey<Bits>>(~0u) && !plan.is_of_reals();
     if (finish.may_be_narrow)
       finish.narrow_parts = parts_of_narrow_pairs(interval, limits.part_bits[small_buckets]);
   }

@@ -173,10 +173,10 @@ struct ApartPlan {
 /// Even keys alone may be partitioned without being counted (uncounted_partition.cuh).
 template <class Bits>
 struct DealPlan {
-  uint32_t is_planned;  // the keys seem to be even,
-  uint32_t failed;      // but they turned out not to be
-  uint32_t ticket;      // number of parents drawn
-  uint32_t by_value;    // `real` divides the keys, not the map
+  uint32_t is_planned;   // the keys seem to be even,
+  uint32_t failed;       // but they turned out not to be
+  uint32_t ticket;       // number of parents drawn
+  uint32_t is_of_reals;  // `real` divides the keys, not the map
   RealBuckets<Bits> real;
 };
 
@@ -203,7 +203,7 @@ struct MsdPlan {
   // shorter, but nvcc orders the machine code of a switch otherwise: bench/notes/gpu-sort.md, "What one file
   // does to all kernels".)
   uint32_t is_pieced;
-  uint32_t has_value_pieces;
+  uint32_t has_real_pieces;
   uint32_t is_split;    // pairs; the map means nothing
   uint32_t piece_bits;  // 2^piece_bits pieces
   BucketMap<Bits> map;
@@ -263,8 +263,8 @@ struct MsdPlan {
   /// counted partition is not wanted.
   SWEEPSORT_HOST_DEVICE bool was_dealt() const { return tries_deal() && !deal.failed; }
   /// Buckets are intervals of floats' values. Buckets that are close to each other have about the same width.
-  SWEEPSORT_HOST_DEVICE bool divides_values() const {
-    return was_dealt() ? deal.by_value != 0 : is_pieced && has_value_pieces;
+  SWEEPSORT_HOST_DEVICE bool is_of_reals() const {
+    return was_dealt() ? deal.is_of_reals != 0 : is_pieced && has_real_pieces;
   }
   /// A histogram of the buckets is wanted.
   SWEEPSORT_HOST_DEVICE bool counts_buckets() const {

@@ -117,7 +117,7 @@ struct Task {
   uint32_t keys_per_value;   // the most for even keys
   uint32_t passed_bits;      // MsdLimits
   uint32_t with_values;
-  uint32_t minds_ties;       // pairs with equal keys cannot be reversed (rearrange.cuh)
+  uint32_t minds_ties;       // pairs with equal keys cannot be reversed (guessed_order.cuh)
   uint32_t checks_order;     // keys that seem to be in order are checked before the survey
   uint32_t has_fine_pieces;  // a map's pieces are fine, if it has any
   uint32_t asks_for_clumps;

@@ -131,7 +131,7 @@ class Survey : SampleSpread<Bits, of_floats> {
       plan_.is_unfit = is_unfit;
       plan_.deal.is_planned =
           task_.may_deal && is_even && !may_count && !is_unfit && is_unordered && !repeats_often;
-      plan_.deal.by_value = is_even_by_value_;
+      plan_.deal.is_of_reals = is_even_by_value_;
       plan_.frequent.is_looked_for =
           is_unfit && is_crowded && !is_dense && is_worth_it && !task_.with_values && is_unordered;
       shared_.deals = plan_.deal.is_planned;
@@ -170,7 +170,7 @@ class Survey : SampleSpread<Bits, of_floats> {
   using Sample::task_;
   using Buckets = SurveyBuckets<Bits, of_floats>;
   using Buckets::has_even_values_;
-  using Buckets::has_value_pieces_;
+  using Buckets::has_real_pieces_;
   using Buckets::is_pieced_;
   using Buckets::maybe_few_;
   using Buckets::piece_bits;
@@ -286,13 +286,13 @@ class Survey : SampleSpread<Bits, of_floats> {
     is_even_ = groups_are_even();
     const bool follows_sample = __syncthreads_or(is_uneven) != 0 && !is_exact && task_.count >= piece_places;
     is_pieced_ = follows_sample || has_apart_;
-    has_value_pieces_ = false;
+    has_real_pieces_ = false;
     if (follows_sample && spreads_by_value_ && !has_apart_ && !has_frequent_) {
       const auto real_map = RealMap<Bits>::over(smallest_, largest_, slack_of_values(), task_.map);
-      has_value_pieces_ = real_map.is_usable();
+      has_real_pieces_ = real_map.is_usable();
       if (threadIdx.x == 0) plan_.real_map = shared_.real_map = real_map;
     }
-    if (follows_sample && !has_value_pieces_) {
+    if (follows_sample && !has_real_pieces_) {
       // Beyond the ends of the sample, too, keys may be denser than elsewhere.
       const Bits margin = static_cast<Bits>(map.range / 2);
       const Bits lowest = map.lowest - min(margin, map.lowest);
@@ -328,7 +328,7 @@ class Survey : SampleSpread<Bits, of_floats> {
       }
       plan_.bucket_bits = bucket_bits;
       plan_.is_pieced = is_pieced_;
-      plan_.has_value_pieces = has_value_pieces_;
+      plan_.has_real_pieces = has_real_pieces_;
       plan_.piece_bits = piece_bits();
     }
   }

@@ -5,7 +5,7 @@
 //     1 rank in the warp       0 0 1 0 1      among its keys of that digit
 //     2 counts of the tile     [2 1 2]
 //     3 place in the tile      3 0 4 2 1      keys go there, in shared memory
-//     4 counts of all tiles before, by look-back, + offsets of the digits
+//     4 counts of all tiles before, by look-back, + offsets of the digits (radix_onesweep.cuh, sweep_tile)
 //     5 out[4 of the digit + rank among the tile's keys of it] = key, in runs of one digit
 #pragma once
 
@@ -16,9 +16,9 @@
 #include "kernels/digit.cuh"
 #include "kernels/lookback.cuh"
 #include "kernels/pair_arrays.cuh"
+#include "kernels/policy_passes.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/radix_rank.cuh"
-#include "kernels/value_table.cuh"
 
 #include <cuda_runtime.h>
 
@@ -101,11 +101,11 @@ struct Shared {
   uint64_t shift[digit_values];  // a record's place in `out` minus its place in the tile, by digit
   uint32_t warp_sums[warps];
   uint32_t tile;
-  uint32_t place;          // of the current pass's digit
-  uint32_t portion;        // of that pass
-  uint32_t rows_finished;  // rows of that portion that this block has finished
+  uint32_t digit_place;     // of the current pass
+  uint32_t portion_number;  // of that pass
+  uint32_t rows_finished;   // rows of that portion that this block has finished
   Sweep<Bits, Value, Policy::as_records> sweep;
-  Portion borders;
+  Portion portion;
   // While keys are ranked: one histogram per warp. Then: where each warp's keys of a digit start in the tile.
   alignas(16) uint32_t warp_counts[warps][digit_values];
   // The tile in digit order. Before that, the list of values, if there is one. If pairs are moved as records,
@@ -200,7 +200,7 @@ class Tile {
     for (uint32_t i = 0; i < keys_per_thread; ++i) values_[i] = kept[i * warp_threads];
   }
 
-  /// Phase 4a: keys, or records, into shared memory, in digit order.
+  /// The second half of phase 3: keys, or records, go to their places in the tile, in shared memory.
   __device__ __forceinline__ void gather() {
     if constexpr (!as_records) {
       gather_keys();
@@ -229,7 +229,7 @@ class Tile {
       write_keys_as([](Bits key) { return key; });
   }
 
-  /// Phases 4a and 5 again, for the values of columns, through the same shared memory.
+  /// The second half of phase 3, and phase 5, again for the values of columns, through the same memory.
   __device__ __forceinline__ void move_values() {
     Value* const places = reinterpret_cast<Value*>(shared_.records);
     gather_values(places);
@@ -404,7 +404,7 @@ class Tile {
   const uint64_t first_;
   const uint32_t size_;
   Bits keys_[keys_per_thread];
-  Packed16<keys_per_thread> ranks_;  // in the warp; with digits_, from phase 4a on: the place in the tile
+  Packed16<keys_per_thread> ranks_;  // in the warp; with digits_, from phase 3 on: the place in the tile
   Packed16<has_digits ? keys_per_thread : 0> digits_;
   Value values_[as_records ? keys_per_thread : 1];
 };

@@ -11,8 +11,8 @@
 #include "kernels/launch.cuh"
 #include "kernels/msd_plan.cuh"
 #include "kernels/pair_arrays.cuh"
+#include "kernels/partition_task.cuh"
 #include "kernels/ptx.cuh"
-#include "kernels/radix_partition.cuh"
 #include "kernels/warp.cuh"
 
 #include <cuda_runtime.h>
@@ -173,7 +173,7 @@ __global__ __launch_bounds__(count_threads) void count_jobs_kernel(KeyArrays<Bit
   const BucketsBeside<Bits> beside = plan->buckets_beside(plan->pieces);
   const auto real_pieces = plan->real_pieces(plan->pieces);
   const bool is_pieced = plan->is_pieced != 0;
-  const bool has_real_pieces = is_pieced && plan->has_value_pieces != 0;
+  const bool has_real_pieces = is_pieced && plan->has_real_pieces != 0;
   const bool has_apart = may_stand_apart<Bits> && plan->apart.exists != 0;
   const auto digit_of = [&](Bits ordered) {
     const uint32_t bucket = has_apart         ? beside(ordered)
@@ -193,16 +193,16 @@ __global__ __launch_bounds__(count_threads) void count_jobs_kernel(KeyArrays<Bit
 
 }  // namespace partition_detail
 
-/// Between the levels of a partition: makes the jobs of the second one, with their counts, and tells `level`.
+/// Between the levels of a partition: makes the jobs of the second one, with their counts, and tells `task`.
 template <class Bits, class Value>
-void make_partition_jobs(PartitionLevel<Bits, Value>& level, PartitionJob* jobs, uint32_t* job_counts,
+void make_partition_jobs(PartitionTask<Bits, Value>& task, PartitionJob* jobs, uint32_t* job_counts,
                          cudaStream_t stream) {
   using namespace partition_detail;
   launch_chained(count_jobs_kernel<Bits, Value>,
-                 {multiprocessors(), count_threads, sizeof(CountShared<Bits>)}, stream, level.keys,
-                 level.offsets, level.count, level.plan, jobs, job_counts, level.splitters);
-  level.jobs = jobs;
-  level.job_counts = job_counts;
+                 {multiprocessors(), count_threads, sizeof(CountShared<Bits>)}, stream, task.keys,
+                 task.offsets, task.count, task.plan, jobs, job_counts, task.splitters);
+  task.jobs = jobs;
+  task.job_counts = job_counts;
 }
 
 }  // namespace sweepsort

@@ -1,5 +1,5 @@
-// policy_buckets.cuh - what a tuning row (policy.cuh) says of a block that partitions records, and of one that
-// sorts a bucket in its shared memory.
+// policy_buckets.cuh - what a tuning row (policy.cuh) says of a block that partitions records, and of one
+// that sorts a bucket in its shared memory.
 #pragma once
 
 #include <cstdint>

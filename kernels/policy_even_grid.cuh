@@ -1,5 +1,5 @@
-// policy_even_grid.cuh - tuning rows (policy.cuh) of the sorts of one launch for even keys: portion by portion
-// and tile by tile.
+// policy_even_grid.cuh - tuning rows (policy.cuh) of the sorts of one launch for even keys: portion by
+// portion and tile by tile.
 #pragma once
 
 #include "core/no_value.hpp"
@@ -10,7 +10,8 @@
 
 namespace sweepsort {
 
-/// More pairs than the large grid sort holds (portioned_grid_sort.cuh); void for records that have no such sort.
+/// More pairs than the large grid sort holds (portioned_grid_sort.cuh); void for records that have no such
+/// sort.
 //
 // H100, CUDA 13.0, 2026-11-26, microseconds, 8 launches in a row, uniform / nearly sorted; by what they took
 // before, in a graph; CUB as here:

@@ -31,8 +31,8 @@ struct MsdLimits {
   /// Pairs: the second level may store only the low half of each key.
   uint64_t narrow_from = uint64_t{1} << 26;
   /// Pairs go by digits if their range has at most this many bits, fewer than 32, and at most half as many
-  /// values as there are pairs, unless higher digits differ, too. Narrow pairs use the default. (Figures in bench/notes/gpu-sort.md, "Pairs
-  /// whose keys repeat".)
+  /// values as there are pairs, unless higher digits differ, too. Narrow pairs use the default. (Figures in
+  /// bench/notes/gpu-sort.md, "Pairs whose keys repeat".)
   uint32_t passed_bits = 23;
 };
 

@@ -1,5 +1,5 @@
-// policy_one_launch.cuh - tuning rows (policy.cuh) of the sorts of one launch: by one block, and by a grid whose
-// blocks hold a share each.
+// policy_one_launch.cuh - tuning rows (policy.cuh) of the sorts of one launch: by one block, and by a grid
+// whose blocks hold a share each.
 #pragma once
 
 #include "core/no_value.hpp"

@@ -1,8 +1,8 @@
 // policy_passes.cuh - tuning rows (policy.cuh) of the digest, the LSD passes and the counting sort. A record
 // without a row for the LSD passes does not compile.
 //
-// The rows called `portable` are for devices that are not of compute capability 9.0 or newer: 64 KiB of shared
-// memory per block. They were not measured on any.
+// The rows called `portable` are for devices that are not of compute capability 9.0 or newer: 64 KiB of
+// shared memory per block. They were not measured on any.
 #pragma once
 
 #include "core/no_value.hpp"
@@ -172,5 +172,8 @@ inline constexpr CountingPolicy counting_policy{
 
 /// The most distinct values (largest - smallest + 1) for which keys alone are counted instead of moved.
 inline constexpr uint32_t counting_bins = 1u << 16;
+
+/// The most distinct values, anywhere in the range, for which one counter each pays (value_table.cuh).
+inline constexpr uint32_t max_listed_values = 2048;
 
 }  // namespace sweepsort

@@ -19,35 +19,31 @@
 
 #include "core/key_bits.hpp"
 #include "core/no_value.hpp"
-#include "core/rounding.hpp"
 #include "kernels/bin_counts.cuh"
 #include "kernels/bucket_bits.cuh"
 #include "kernels/bucket_counting.cuh"
 #include "kernels/bucket_histogram.cuh"
 #include "kernels/bucket_list.cuh"
 #include "kernels/bucket_pairs.cuh"
-#include "kernels/bucket_parts.cuh"
 #include "kernels/bucket_sort_kernel.cuh"
+#include "kernels/count_values.cuh"
 #include "kernels/counting_sort.cuh"
-#include "kernels/few_values.cuh"
 #include "kernels/frequent_survey.cuh"
 #include "kernels/frequent_values.cuh"
+#include "kernels/guessed_order.cuh"
 #include "kernels/launch.cuh"
 #include "kernels/msd_decide.cuh"
 #include "kernels/msd_plan.cuh"
 #include "kernels/msd_survey.cuh"
+#include "kernels/msd_workspace.cuh"
 #include "kernels/pair_arrays.cuh"
 #include "kernels/partition_jobs.cuh"
 #include "kernels/policy_buckets.cuh"
 #include "kernels/policy_msd.cuh"
-#include "kernels/ptx.cuh"
 #include "kernels/radix_partition.cuh"
-#include "kernels/rearrange.cuh"
 #include "kernels/sort_arrays.cuh"
 #include "kernels/splitters.cuh"
-#include "kernels/tickets.cuh"
 #include "kernels/uncounted_partition.cuh"
-#include "kernels/value_codes.cuh"
 #include "kernels/value_table.cuh"
 
 #include <cuda_runtime.h>
@@ -56,165 +52,10 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 namespace sweepsort {
 
-template <class Bits, class Value>
-inline constexpr bool has_msd_sort = !std::is_void_v<TunedMsd<Bits, Value>>;
-
-/// Device memory of an MSD sort besides a scratch array of `count` records. The memory up to `zeroed` must be
-/// zero before each sort.
-template <class Bits, class Value, class Policy = TunedMsd<Bits, Value>>
-struct MsdWorkspace {
-  static constexpr uint32_t max_spans = 512;  // blocks of the first level
-  static constexpr bool with_values = value_bytes<Value> != 0;
-  static constexpr uint32_t max_places = survey_detail::max_places(with_values, Policy::splits);
-
-  DeviceSpan<MsdPlan<Bits>> plan;
-  DeviceSpan<value_table::Table<Bits>> values;
-  DeviceSpan<SortPlan<Bits>> expansion;
-  DeviceSpan<uint64_t> counts;        // by bucket: BinCounts
-  DeviceSpan<uint32_t> sample_sizes;  // by finder
-  DeviceSpan<uint32_t> dealt_whole;   // by parent: keys dealt to it in whole sectors,
-  DeviceSpan<uint32_t> dealt_rest;    // and all other keys dealt to it
-  size_t zeroed;
-  DeviceSpan<uint64_t> offsets;  // by bucket
-  DeviceSpan<value_table::ListedValues<Bits>> listed;
-  DeviceSpan<uint32_t> rest_counts;   // by span
-  DeviceSpan<ListedBucket> lists;     // BucketLists
-  DeviceSpan<uint64_t> dealt_counts;  // by bucket
-  SplitterWorkspace<Bits> splitters;
-  // Only the partition that counts writes these. It runs if dealing was not tried or has failed, so the
-  // numbers of dealt chunks lie in the same memory.
-  DeviceSpan<uint32_t> span_counts;
-  DeviceSpan<PartitionJob> jobs;
-  DeviceSpan<uint32_t> job_counts;
-  DeviceSpan<uint16_t> dealt_chunks;
-
-  /// `is_wanted` false: takes almost no memory. The workspace then only serves count_few_values(), if
-  /// `counts_few_values`. Up to `dealt` keys may be partitioned without being counted.
-  explicit MsdWorkspace(Workspace& workspace, bool is_wanted = true, bool counts_few_values = true,
-                        uint64_t dealt = 0)
-      : plan(workspace.take<MsdPlan<Bits>>(is_wanted || counts_few_values)),
-        values(workspace.take<value_table::Table<Bits>>(is_wanted || counts_few_values)),
-        expansion(workspace.take<SortPlan<Bits>>(is_wanted || counts_few_values)),
-        counts(workspace.take<uint64_t>(is_wanted ? msd_max_buckets : 0)),
-        sample_sizes(workspace.take<uint32_t>(is_wanted && !with_values ? survey_detail::finders : 0)),
-        dealt_whole(workspace.take<uint32_t>(has_dealt(dealt) ? msd_digits : 0)),
-        dealt_rest(workspace.take<uint32_t>(has_dealt(dealt) ? msd_digits : 0)),
-        zeroed(workspace.used()),
-        offsets(workspace.take<uint64_t>(is_wanted ? msd_max_buckets : 0)),
-        listed(workspace.take<value_table::ListedValues<Bits>>(is_wanted || counts_few_values)),
-        rest_counts(workspace.take<uint32_t>(is_wanted ? max_spans : 0)),
-        lists(workspace.take<ListedBucket>(is_wanted ? BucketLists::entries : 0)),
-        dealt_counts(workspace.take<uint64_t>(has_dealt(dealt) ? msd_max_buckets : 0)),
-        splitters(workspace, is_wanted && Policy::splits) {
-    Workspace dealing = workspace;
-    span_counts = workspace.take<uint32_t>(is_wanted ? uint64_t{max_spans} * msd_digits : 0);
-    jobs = workspace.take<PartitionJob>(is_wanted ? msd_max_jobs : 0);
-    job_counts = workspace.take<uint32_t>(is_wanted ? uint64_t{msd_max_rows} * msd_digits : 0);
-    dealt_chunks = dealing.take<uint16_t>(has_dealt(dealt) ? chunks(dealt) : 0);
-    workspace.share_with(dealing);
-  }
-
-  /// The sample lies in the memory where buckets will be listed.
-  std::byte* sample() const {
-    static_assert(survey_detail::CollectedSample<Bits>::bytes(max_places) <=
-                  BucketLists::entries * sizeof(ListedBucket));
-    return reinterpret_cast<std::byte*>(lists.data());
-  }
-  /// Whether `count` keys may be partitioned without being counted.
-  static constexpr bool deals(uint64_t count) {
-    if constexpr (Policy::deals) return count >= Policy::dealt_from && count <= Policy::dealt_to;
-    return false;
-  }
-  /// Whether there is room for that. True for larger counts, too, so that more keys never need less memory.
-  static constexpr bool has_dealt(uint64_t count) {
-    if constexpr (Policy::deals) return count >= Policy::dealt_from;
-    return false;
-  }
-  static constexpr UncountedLayout<Bits> layout(uint64_t count) {
-    return {count, msd_bucket_bits(count, Policy::limits.bucket_keys)};
-  }
-  /// Elements of the scratch array of keys. For pairs, it also holds the values.
-  static constexpr uint64_t scratch_keys(uint64_t count) {
-    if constexpr (with_values) return ceil_divide(count * PairRecord<Bits, Value>::bytes, sizeof(Bits));
-    if constexpr (Policy::deals)
-      if (count >= Policy::dealt_from)
-        return std::max(count, layout(std::min(count, Policy::dealt_to)).keys());
-    return count;
-  }
-  static constexpr uint64_t chunks(uint64_t count) {
-    if constexpr (Policy::deals) count = std::min(count, Policy::dealt_to);
-    return uint64_t{layout(count).chunks_per_bucket} << msd_bucket_bits(count, Policy::limits.bucket_keys);
-  }
-};
-
-/// What an MSD sort needs to know besides its arrays. Pointers are to device memory and may be null.
-template <class Bits>
-struct MsdSettings {
-  KeyMap<Bits> map;
-  const Digest<Bits>* digest = nullptr;   // of all keys; null: they are only sampled
-  Digest<Bits>* digest_beside = nullptr;  // all zeros; is taken while one block samples
-  const uint32_t* wanted = nullptr;       // if it points to zero, nothing is done
-  CodePasses<Bits> codes = {};            // plans what is left to do if the records have few values
-};
-
-/// For records that have no MSD sort.
-template <class Bits, class Value>
-struct MsdWorkspace<Bits, Value, void> {
-  size_t zeroed;
-  explicit MsdWorkspace(Workspace& workspace, bool /*is_wanted*/ = false, bool /*counts_few_values*/ = false,
-                        uint64_t /*dealt*/ = 0)
-      : zeroed(workspace.used()) {}
-};
-
 namespace msd_detail {
-
-template <class Bits>
-union CountValuesShared {
-  few_detail::Shared<Bits> few;
-  frequent_detail::Shared<Bits> frequent;
-  value_table::OrderShared<Bits> order;
-  codes_detail::Shared codes;
-};
-
-/// If the keys have few values, counts them all. If some values are frequent, counts these and moves the
-/// other keys to `rest`. The last block to finish sorts the values. If they are few, it also describes in
-/// `codes` what is left to do.
-template <class Bits>
-__global__ __launch_bounds__(value_table::threads) void count_values_kernel(
-    const Bits* keys, uint64_t count, uint64_t span, KeyMap<Bits> map, MsdPlan<Bits>* plan,
-    value_table::Table<Bits>* table, Bits* rest, uint32_t* rest_counts,
-    value_table::ListedValues<Bits>* listed, SortPlan<Bits>* expansion, CodePasses<Bits> codes) {
-  ptx::wait_for_previous_launch();
-  if (!plan->tries_few_values() && plan->frequent.count == 0) return;
-  auto& shared = cleared_shared_memory<CountValuesShared<Bits>, value_table::threads>();
-  if (plan->frequent.count != 0)
-    frequent_detail::take_out(keys, count, span, *plan, shared.frequent, table, rest, rest_counts);
-  else
-    few_detail::count_few(keys, count, plan, shared.few, table);
-
-  if (!completes(expansion->finished_blocks, 1, gridDim.x)) return;
-  if (!plan->has_few_values() && plan->frequent.count == 0) return;
-  value_table::order_values(table, map, shared.order, plan, listed, expansion);
-  __syncthreads();
-  if (codes.plan != nullptr && plan->has_few_values())
-    codes_detail::plan_rest(*expansion, *listed, map, codes, shared.codes);
-}
-
-/// Counts values as far as the plan asks for it.
-template <class Bits, class Value, class Policy>
-void count_values(const SortArrays<Bits, Value>& arrays, const MsdSettings<Bits>& settings,
-                  const Spans& spans, const MsdWorkspace<Bits, Value, Policy>& workspace,
-                  cudaStream_t stream) {
-  launch_chained(count_values_kernel<Bits>,
-                 {spans.number, value_table::threads, sizeof(CountValuesShared<Bits>)}, stream,
-                 arrays.keys_in, arrays.count, spans.keys, settings.map, workspace.plan.data(),
-                 workspace.values.data(), arrays.keys_scratch, workspace.rest_counts.data(),
-                 workspace.listed.data(), workspace.expansion.data(), settings.codes);
-}
 
 /// The launches of one sort.
 template <class Bits, class Value, class Policy>
@@ -293,6 +134,10 @@ class MsdRun {
 
   /// Partitions without a histogram.
   void deal_even_keys() const {
+    constexpr auto largest = MsdWorkspace<Bits, Value, Policy>::layout(Policy::dealt_to);
+    static_assert(largest.region() / dealt_chunk<Bits> <= 1u << 16, "a chunk has a number of 16 bits");
+    static_assert(largest.room >= Policy::dealt_to / msd_digits + msd_digits * dealt_chunk<Bits>,
+                  "there is a chunk for each child");
     deal<typename Policy::Deal>(DealTask<Bits>{.in = arrays_.keys_in,
                                                .scratch = arrays_.keys_scratch,
                                                .count = arrays_.count,
@@ -309,12 +154,6 @@ class MsdRun {
 
   /// Makes the histogram of the buckets, chooses the method, and lists the buckets.
   void count_and_decide() const {
-    if constexpr (Policy::deals) {
-      constexpr auto layout = MsdWorkspace<Bits, Value, Policy>::layout(Policy::dealt_to);
-      static_assert(layout.region() / dealt_chunk<Bits> <= 1u << 16, "a chunk has a number of 16 bits");
-      static_assert(layout.room >= Policy::dealt_to / msd_digits + msd_digits * dealt_chunk<Bits>,
-                    "there is a chunk for each child");
-    }
     // Crowded buckets of either class, and their parts, must suit the launch of the large ones.
     static_assert(Small::max_keys <= Large::max_keys && Small::parts <= Large::parts);
     const BinCounts counts{.words = reinterpret_cast<unsigned long long*>(workspace_.counts.data()),
@@ -338,21 +177,22 @@ class MsdRun {
                                                          .counts = counts,
                                                          .span_counts = workspace_.span_counts.data()},
                                 spans_.number, static_cast<const MsdPlan<Bits>*>(plan_), stream_);
+    const BucketClass class_by_values = counts_large_ ? large_buckets
+                                        : takes_bits_ ? small_buckets
+                                                      : bucket_classes;
     Decision decision{
         .counts = counts,
         .dealt_counts = {.words = reinterpret_cast<unsigned long long*>(workspace_.dealt_counts.data()),
                          .are_halves = false},
         .has_one_value = workspace_.splitters.has_one_value.data(),
         .offsets = workspace_.offsets.data(),
-        .limits = {{Small::max_keys, Large::max_keys, counts_larger_ ? max_counted_keys : 0},
-                   {std::countr_zero(Small::parts), std::countr_zero(Large::parts)},
-                   counts_large_ ? large_buckets
-                   : takes_bits_ ? small_buckets
-                                 : bucket_classes,
-                   counts_dense_,
-                   may_place_parts<Bits, Value>,
-                   leaves_narrow_ ? granule_of<NarrowKey<Bits>, Value> : 0,
-                   {}},
+        .limits = {.max_keys = {Small::max_keys, Large::max_keys, counts_larger_ ? max_counted_keys : 0},
+                   .part_bits = {std::countr_zero(Small::parts), std::countr_zero(Large::parts)},
+                   .class_by_values = class_by_values,
+                   .counts_dense = counts_dense_,
+                   .may_place = may_place_parts<Bits, Value>,
+                   .min_narrow = leaves_narrow_ ? granule_of<NarrowKey<Bits>, Value> : 0,
+                   .max_split = {}},
         .lists = {workspace_.lists.data()},
         .frequent_buckets = &listed_->buckets[0],
         .frequent_starts = &listed_->starts[0]};
@@ -369,25 +209,25 @@ class MsdRun {
   /// Both levels of the partition, by counts.
   void partition_by_counts() const {
     using PartitionPolicy = typename Policy::Partition;
-    PartitionLevel<Bits, Value> level{.keys = {arrays_.keys_in, arrays_.keys_scratch, arrays_.keys_out},
-                                      .values_in = arrays_.values_in,
-                                      .values_out = arrays_.values_out,
-                                      .count = arrays_.count,
-                                      .span = spans_.keys,
-                                      .rest_counts = workspace_.rest_counts.data(),
-                                      .offsets = offsets_,
-                                      .splitters = workspace_.splitters.splitters.data(),
-                                      .has_one_value = workspace_.splitters.has_one_value.data(),
-                                      .jobs = nullptr,
-                                      .job_counts = workspace_.span_counts.data(),
-                                      .plan = plan_,
-                                      .map = settings_.map,
-                                      .outgrows = outgrows_cache<Bits, Value>(arrays_.count)};
-    partition<PartitionPolicy, 0>(level, stream_);
-    make_partition_jobs(level, workspace_.jobs.data(), workspace_.job_counts.data(), stream_);
-    partition<PartitionPolicy, 1>(level, stream_);
+    PartitionTask<Bits, Value> task{.keys = {arrays_.keys_in, arrays_.keys_scratch, arrays_.keys_out},
+                                    .values_in = arrays_.values_in,
+                                    .values_out = arrays_.values_out,
+                                    .count = arrays_.count,
+                                    .span = spans_.keys,
+                                    .rest_counts = workspace_.rest_counts.data(),
+                                    .offsets = offsets_,
+                                    .splitters = workspace_.splitters.splitters.data(),
+                                    .has_one_value = workspace_.splitters.has_one_value.data(),
+                                    .jobs = nullptr,
+                                    .job_counts = workspace_.span_counts.data(),
+                                    .plan = plan_,
+                                    .map = settings_.map,
+                                    .outgrows = outgrows_cache<Bits, Value>(arrays_.count)};
+    partition<PartitionPolicy, 0>(task, stream_);
+    make_partition_jobs(task, workspace_.jobs.data(), workspace_.job_counts.data(), stream_);
+    partition<PartitionPolicy, 1>(task, stream_);
     if constexpr (leaves_narrow_pairs<Bits, Value>)
-      if (leaves_narrow_) partition<PartitionPolicy, 1, NarrowKey<Bits>>(level, stream_);
+      if (leaves_narrow_) partition<PartitionPolicy, 1, NarrowKey<Bits>>(task, stream_);
   }
 
   /// Sorts each bucket with the block size and the kernel of its class.
@@ -396,7 +236,7 @@ class MsdRun {
     sort_class<Large, Crowded::left_alone>(large_buckets, crowded_buckets);
     if constexpr (leaves_narrow_pairs<Bits, Value>)
       if (leaves_narrow_)
-        sort_narrow_pairs<Small>(task(narrow_pair_buckets, crowded_buckets), plan_, stream_);
+        sort_narrow_pairs<Small>(bucket_task(narrow_pair_buckets, crowded_buckets), plan_, stream_);
     if constexpr (with_values) {
       if constexpr (Policy::splits)
         if (split_bits_ != 0) {
@@ -406,12 +246,13 @@ class MsdRun {
       sort_last<Large>();
     } else {
       if (takes_bits_)
-        sort_buckets_by_bits<Small::max_keys>(task(few_valued_buckets, repeating_buckets), plan_, stream_);
+        sort_buckets_by_bits<Small::max_keys>(bucket_task(few_valued_buckets, repeating_buckets), plan_,
+                                              stream_);
       if (counts_larger_ || counts_large_)
-        count_buckets<CountsFewValues, Large::max_keys>(task(few_valued_buckets, repeating_buckets), 0, plan_,
-                                                        stream_);
+        count_buckets<CountsFewValues, Large::max_keys>(bucket_task(few_valued_buckets, repeating_buckets), 0,
+                                                        plan_, stream_);
       if (counts_dense_)
-        count_buckets<CountsDenseValues, Large::max_keys>(task(dense_buckets, repeating_buckets),
+        count_buckets<CountsDenseValues, Large::max_keys>(bucket_task(dense_buckets, repeating_buckets),
                                                           Small::max_keys, plan_, stream_);
       sort_class<ForRepeated<Small>, Crowded::left_alone>(repeating_buckets, crowded_buckets);
       sort_last<ForRepeated<Large>>();
@@ -422,7 +263,7 @@ class MsdRun {
   template <class BucketPolicy>
   void sort_last() const {
     constexpr auto crowded = Crowded::by_digits;
-    const auto last = task(crowded_buckets, crowded_buckets);
+    const auto last = bucket_task(crowded_buckets, crowded_buckets);
     sort_buckets<BucketPolicy, crowded>(last, plan_, stream_);
     if (settings_.map.is_of_floats())
       sort_buckets<BucketPolicy, crowded, RealParts<Bits>>(last, plan_, stream_);
@@ -436,10 +277,10 @@ class MsdRun {
 
   template <class BucketPolicy, Crowded crowded>
   void sort_class(BucketClass which, BucketClass next) const {
-    sort_buckets<BucketPolicy, crowded>(task(which, next), plan_, stream_);
+    sort_buckets<BucketPolicy, crowded>(bucket_task(which, next), plan_, stream_);
   }
 
-  bucket_list::BucketTask<Bits, Value> task(BucketClass which, BucketClass next) const {
+  bucket_list::BucketTask<Bits, Value> bucket_task(BucketClass which, BucketClass next) const {
     const BucketLists lists{workspace_.lists.data()};
     const uint32_t child_bits = msd_bucket_bits(arrays_.count, Policy::limits.bucket_keys) - msd_digit_bits;
     return {.arrays = {arrays_.keys_out, arrays_.keys_out, arrays_.values_out, arrays_.values_out},

@@ -1,7 +1,7 @@
 // radix_onesweep.cuh - the passes of an LSD radix sort: every record to the bucket of its digit, in one sweep
 // over memory per digit. Adinets & Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs",
-// 2022. Work O(n); moves 2n records for each digit that varies. Stable. onesweep_tile.cuh describes what
-// happens to one tile.
+// 2022. Work O(n); moves 2n records for each digit that varies. Stable. onesweep_tile.cuh has what happens to
+// one tile, with a picture.
 //
 // Between the passes, the pairs of a large array whose digits are spread out are stored as records, a key and
 // its value side by side (pair_arrays.cuh). A digit then has one run of memory instead of two. The first pass
@@ -95,11 +95,11 @@ struct Passes {
   live_bits_detail::State<Bits>* live_state;
 };
 
-/// Prefetches into the second-level cache what is read later: all that load() wants of the tile that is drawn
-/// after a quarter of the blocks have drawn their next tile. If values are moved last, this tile's values are
-/// prefetched, too. Called by one thread. (Columns, 2^28 of the AND of five, ms: u64 12.1 -> 11.0, u32+u32
-/// 6.01 -> 5.50, u64+u64 20.6 -> 19.6. A whole round ahead: 11.4, 5.72, 21.8. With the values of that tile,
-/// too: 6.3 and 24.5, which is more than the cache holds.)
+/// Prefetches into the second-level cache what is read later: all that load() wants of the tile a quarter of
+/// a round ahead (the one drawn when gridDim.x / 4 more tiles have been drawn). If values are moved last,
+/// this tile's values are prefetched, too. Called by one thread. (Columns, 2^28 of the AND of five, ms: u64
+/// 12.1 -> 11.0, u32+u32 6.01 -> 5.50, u64+u64 20.6 -> 19.6. A whole round ahead: 11.4, 5.72, 21.8. With the
+/// values of that tile, too: 6.3 and 24.5, which is more than the cache holds.)
 template <class Policy, class Bits, class Value, bool as_records>
 __device__ __forceinline__ void ask_ahead(const Sweep<Bits, Value, as_records>& sweep, const Portion& portion,
                                           uint32_t row, uint32_t size) {
@@ -124,7 +124,7 @@ template <class Bits, class Value, class Policy, bool full>
 __device__ __noinline__ void sweep_tile(Statuses statuses, uint32_t row, uint32_t size) {
   auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
   const auto& sweep = shared.sweep;
-  const auto& portion = shared.borders;
+  const auto& portion = shared.portion;
   Tile<Bits, Value, Policy, full> tile(shared, sweep, portion.first + uint64_t{row} * Policy::tile, size);
   if (threadIdx.x == 0) ask_ahead<Policy>(sweep, portion, row, size);
   tile.load();
@@ -228,13 +228,13 @@ __device__ __forceinline__ RadixPass pass_at(const SortPlan<Bits>& plan, uint32_
 
 /// Makes the current portion of the current pass.
 template <class Bits, class Value, class Policy>
-__device__ __forceinline__ void sweep_portion_of_pass(Shared<Bits, Value, Policy>& shared,
-                                                      const ColumnArrays<Bits>& keys,
-                                                      const ColumnArrays<Value>& values,
-                                                      const Passes<Bits>& passes,
-                                                      const SortPlan<Bits>& plan) {
-  const uint32_t place = shared.place;
-  const uint32_t number = shared.portion;
+__device__ __forceinline__ void set_up_and_sweep_portion(Shared<Bits, Value, Policy>& shared,
+                                                         const ColumnArrays<Bits>& keys,
+                                                         const ColumnArrays<Value>& values,
+                                                         const Passes<Bits>& passes,
+                                                         const SortPlan<Bits>& plan) {
+  const uint32_t place = shared.digit_place;
+  const uint32_t number = shared.portion_number;
   const uint32_t index = place * passes.portions + number;
   if (!pass_at<Policy>(plan, place).live) return;
   if (threadIdx.x == 0) {
@@ -261,7 +261,7 @@ __device__ __forceinline__ void sweep_portion_of_pass(Shared<Bits, Value, Policy
                               .writes = !pass.last};
     const uint64_t first = number * passes.portion_keys;
     uint64_t* const offsets = passes.offsets + (uint64_t{index} + place) * digit_values;
-    shared.borders = {.first = first,
+    shared.portion = {.first = first,
                       .count = min(passes.portion_keys, passes.count - first),
                       .offsets = offsets,
                       .next_offsets = offsets + digit_values};
@@ -269,7 +269,7 @@ __device__ __forceinline__ void sweep_portion_of_pass(Shared<Bits, Value, Policy
   __syncthreads();
   // When this number was kept in shared memory, the kernel spilled 8 bytes of registers.
   const Statuses statuses(passes.statuses, pass_at<Policy>(plan, place).index * passes.portions + number);
-  sweep_portion<Bits, Value, Policy>(shared, shared.borders, statuses, passes.rows, &passes.tickets[index]);
+  sweep_portion<Bits, Value, Policy>(shared, shared.portion, statuses, passes.rows, &passes.tickets[index]);
 }
 
 /// Mends what the passes by leading digits left out of order. Returns false if that is too much; then all
@@ -331,22 +331,22 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_per_multiprocessor)
     if (!plan->scatters || (plan->as_records != 0) != Policy::as_records) return;
   }
   auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
-  if (threadIdx.x == 0) shared.place = shared.portion = shared.rows_finished = 0;
+  if (threadIdx.x == 0) shared.digit_place = shared.portion_number = shared.rows_finished = 0;
   __syncthreads();
   // What lives from pass to pass is in shared memory: in registers it would take the place of keys.
-  while (shared.place < digit_places<Bits>) {
-    sweep_portion_of_pass<Bits, Value, Policy>(shared, keys, values, passes, *plan);
+  while (shared.digit_place < digit_places<Bits>) {
+    set_up_and_sweep_portion<Bits, Value, Policy>(shared, keys, values, passes, *plan);
     __syncthreads();
     if (threadIdx.x == 0) {
-      const RadixPass pass = pass_at<Policy>(*plan, shared.place);
-      const bool is_last_portion = !pass.live || shared.portion + 1 == passes.portions;
+      const RadixPass pass = pass_at<Policy>(*plan, shared.digit_place);
+      const bool is_last_portion = !pass.live || shared.portion_number + 1 == passes.portions;
       const bool is_last = pass.live && pass.last && is_last_portion;
       if (pass.live && !is_last)
-        wait_for_rows(&passes.finished[shared.place * passes.portions + shared.portion], shared.rows_finished,
-                      passes.rows);
+        wait_for_rows(&passes.finished[shared.digit_place * passes.portions + shared.portion_number],
+                      shared.rows_finished, passes.rows);
       shared.rows_finished = 0;
-      shared.portion = is_last_portion ? 0 : shared.portion + 1;
-      shared.place = is_last ? digit_places<Bits> : shared.place + is_last_portion;
+      shared.portion_number = is_last_portion ? 0 : shared.portion_number + 1;
+      shared.digit_place = is_last ? digit_places<Bits> : shared.digit_place + is_last_portion;
     }
     __syncthreads();
   }

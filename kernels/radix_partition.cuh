@@ -21,6 +21,8 @@
 #include "kernels/launch.cuh"
 #include "kernels/msd_plan.cuh"
 #include "kernels/pair_arrays.cuh"
+#include "kernels/partition_bins.cuh"
+#include "kernels/partition_task.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/radix_rank.cuh"
 #include "kernels/tickets.cuh"
@@ -28,191 +30,47 @@
 
 #include <cuda_runtime.h>
 
-#include <cmath>
 #include <cstdint>
 #include <type_traits>
 
 namespace sweepsort {
 
-/// Keys for which the second-level cache is asked to keep the ends of bins, if the arrays are larger than the
-/// cache. Measured with values; counted keys alone were not timed by themselves.
-template <class Bits>
-inline constexpr bool may_outgrow_cache = sizeof(Bits) == 8;
-
-/// Whether lines of the second-level cache that a tile leaves partly written are displaced before the next
-/// tile comes. H200, uniform records in columns, us, streaming loads and stores without a hint -> plain loads
-/// and stores to be kept: u64+u32 2^21 146 -> 158, 2^22 218 -> 222, 2^23 337 -> 329, 2^24 562 -> 540, 2^28
-/// 7,300 -> 6,830; u64+u64 2^21 148 -> 153, 2^22 as before, 2^23 356 -> 349, 2^28 8,540 -> 8,220; u32+u32
-/// 2^21 121 -> 132, 2^24 405 -> 399, 2^28 4,440 -> 4,470.
-template <class Bits, class Value>
-constexpr bool outgrows_cache(uint64_t count) {
-  return may_outgrow_cache<Bits> && count * (sizeof(Bits) + value_bytes<Value>) > uint64_t{64} << 20;
-}
-
-/// The three arrays of the keys. All keys move from `in` to `scratch` to `out`. If the frequent ones were
-/// taken out, the others were left in `scratch`, and move to `out` and back.
-template <class Bits>
-struct KeyArrays {
-  const Bits* in;
-  Bits* scratch;
-  Bits* out;
-
-  __device__ __forceinline__ const Bits* source(uint32_t level, const MsdPlan<Bits>& plan) const {
-    if (plan.frequent.count != 0) return level == 0 ? scratch : out;
-    return level == 0 ? in : scratch;
-  }
-  __device__ __forceinline__ Bits* destination(uint32_t level, const MsdPlan<Bits>& plan) const {
-    return (level == 0) == (plan.frequent.count != 0) ? out : scratch;
-  }
-};
-
-/// The arrays that both levels of the sort read and write, and the tables that say where records go.
-template <class Bits, class Value>
-struct PartitionLevel {
-  KeyArrays<Bits> keys;
-  const Value* values_in;  // first level
-  Value* values_out;       // second level
-  uint64_t count;
-  uint64_t span;                // first level: records per job
-  const uint32_t* rest_counts;  // first level, if the frequent keys were taken out: records of each job
-  const uint64_t* offsets;      // of all buckets
-  const Bits* splitters;
-  const uint8_t* has_one_value;  // by bucket, between splitters
-  const PartitionJob* jobs;      // second level
-  const uint32_t* job_counts;
-  MsdPlan<Bits>* plan;
-  KeyMap<Bits> map;
-  bool outgrows;  // see outgrows_cache()
-
-  __device__ __forceinline__ bool outgrows_cache() const { return may_outgrow_cache<Bits> && outgrows; }
-};
-
 namespace partition_detail {
 
-/// A bin's room for deviations, in tenths of a standard deviation.
-inline constexpr uint32_t tenths_of_deviation = 27;
-
-/// Slots of a bin whose child is expected to get `share` records of a tile. They include room for deviations,
-/// for what was left over, and for the gap before an unaligned start.
-template <uint32_t granule_>
-__device__ __forceinline__ uint32_t bin_capacity(float share) {
-  const uint32_t room =
-      static_cast<uint32_t>(share + tenths_of_deviation / 10.0f * sqrtf(share)) + granule_ + 3;
-  return round_up(room, granule_);
-}
-
-/// Slots of all bins together: the sum of bin_capacity, which is largest if all shares are equal. The square
-/// roots of 256 equal shares add up to 16 times the square root of a tile.
-static_assert(msd_digits == 16 * 16);
-template <class Policy, uint32_t granule_>
-inline constexpr uint32_t slots =
-    Policy::tile +
-    tenths_of_deviation* root_rounded_up(Policy::tile) * 16 / 10 + msd_digits*(2 * granule_ + 4);
-
-/// The low half of a word is a slot's number. The high half, signed, is how many slots its bin still has. So
-/// one atomic addition takes a slot and tells whether there was room. The numbers of slots without room may
-/// pass 2^16 and begin again; the carry does not make room.
-namespace slot {
-__device__ __forceinline__ uint32_t make(uint32_t number, uint32_t left) { return number | left << 16; }
-__device__ __forceinline__ uint32_t number(uint32_t slot) { return slot & 0xffff; }
-/// How many slots `slot` is behind the slot with the number `begin`.
-__device__ __forceinline__ uint32_t distance(uint32_t begin, uint32_t slot) {
-  return (slot - begin) & 0xffff;
-}
-__device__ __forceinline__ bool has_room(uint32_t slot) { return static_cast<int32_t>(slot) > 0xffff; }
-/// The slot `records` further on.
-__device__ __forceinline__ uint32_t after(uint32_t slot, uint32_t records) {
-  return slot + records * 0xffff0001u;
-}
-}  // namespace slot
-
-/// Where a level, 0 or 1, takes its records from and where it puts them. `Stored`: the type in which keys are
-/// stored.
-template <class Bits, class Value, uint32_t level, class Stored>
-struct Ways {
-  static constexpr bool with_values = value_bytes<Value> != 0;
-  static constexpr bool from_records = with_values && level == 1;
-  static constexpr bool to_records = with_values && level == 0;
-  using In = std::conditional_t<from_records, PairRecords<Bits, Value>, PairColumns<const Bits, const Value>>;
-  using Out = std::conditional_t<to_records, PairRecords<Bits, Value>, PairColumns<Stored, Value>>;
-  /// The number of records that advances the addresses in all columns by whole sectors.
-  static constexpr uint32_t granule =
-      to_records ? PairRecord<Bits, Value>::granule : granule_of<Stored, Value>;
-};
-
-template <class Bits, class Value, class Policy, uint32_t level, class Stored = Bits>
-struct Shared {
-  using LevelWays = Ways<Bits, Value, level, Stored>;
-  static constexpr bool with_values = LevelWays::with_values;
-  static constexpr uint32_t warps = with_values ? Policy::threads / warp_threads : 1;
-  static constexpr uint32_t bin_slots = slots<Policy, LevelWays::granule>;
-  static_assert(bin_slots < 1u << 16 && Policy::tile <= 1u << 15);
-
-  uint64_t out[msd_digits];  // where in `out` the first slot of a bin goes; whole granules
-  uint64_t keys_beyond[sizeof(Stored) == sizeof(Bits) ? 1 : msd_digits];  // narrow: how much further its keys
-                                                                          // are
-  uint32_t next[msd_digits];       // the next slot of each bin, and how many slots it has left: see slot
-  uint32_t begin[msd_digits + 1];  // the first slot of each bin
-  uint32_t gap[msd_digits];        // slots at its front that stand for records of other blocks or bins
-  uint32_t warp_sums[Policy::threads / warp_threads];
-  uint32_t job;
-  const Bits* keys_in;  // input of this level; for the second level of pairs: the records
-  Stored* keys_out;
-  // Also the splitters of a level. The bins of pairs leave no room for more.
-  alignas(8) MapPiece pieces[with_values ? 1u << coarse_piece_bits : max_map_pieces];
-  uint32_t warp_counts[warps][msd_digits];  // pairs: one histogram per warp, then where its records of a
-                                            // digit go
-  alignas(128) Stored keys[LevelWays::to_records ? 1 : bin_slots];
-  alignas(128) Value values[with_values && !LevelWays::to_records ? bin_slots : 1];
-  alignas(128) PairRecord<Bits, Value> records[LevelWays::to_records ? bin_slots : 1];
-
-  __device__ __forceinline__ typename LevelWays::Out bins() {
-    if constexpr (LevelWays::to_records)
-      return {records};
-    else
-      return {keys, values};
-  }
-};
-
-/// The array of keys between the levels: it holds pairs, as records.
-template <class Bits, class Value>
-__device__ __forceinline__ PairRecords<Bits, Value> records_of(const Bits* keys) {
-  return {reinterpret_cast<PairRecord<Bits, Value>*>(const_cast<Bits*>(keys))};
-}
-
-template <class Bits, class Value, class Policy, class Buckets, uint32_t level_number, class Stored>
+/// One block's partition of one job after the other at a `level`, 0 or 1. `Buckets` gives the bucket of a
+/// key.
+template <class Bits, class Value, class Policy, class Buckets, uint32_t level, class Stored>
 class Partition {
  public:
-  using PartitionShared = Shared<Bits, Value, Policy, level_number, Stored>;
+  using PartitionShared = Shared<Bits, Value, Policy, level, Stored>;
   static constexpr bool leaves_narrow = sizeof(Stored) < sizeof(Bits);
   static constexpr bool with_values = value_bytes<Value> != 0;
   using LevelWays = typename PartitionShared::LevelWays;
   static constexpr uint32_t granule = LevelWays::granule;
   static constexpr uint32_t keys_per_thread = Policy::keys_per_thread;
   static constexpr uint32_t batch = Policy::batch;
-  /// One value has so many records that a warp's lanes would queue up for the counter of its digit. Its
-  /// parent has no other records, so the second level has no job for it.
-  static constexpr bool has_apart = level_number == 0 && std::is_same_v<Buckets, BucketsBeside<Bits>>;
+  /// Whether one value stands apart: it has so many records that a warp's lanes would queue up for the
+  /// counter of its digit. Its parent has no other records, so the second level has no job for it.
+  static constexpr bool has_apart = level == 0 && std::is_same_v<Buckets, BucketsBeside<Bits>>;
   static constexpr bool is_split = std::is_same_v<Buckets, SplitDigits<Bits>>;
   static_assert(keys_per_thread % batch == 0);
 
-  __device__ __forceinline__ Partition(PartitionShared& shared, const PartitionLevel<Bits, Value>& level,
+  __device__ __forceinline__ Partition(PartitionShared& shared, const PartitionTask<Bits, Value>& task,
                                        const Buckets& buckets)
-      : shared_(shared), level_(level), buckets_(buckets) {
-    const uint32_t children_bits = level.plan->bucket_bits - msd_digit_bits;
-    shift_ = level_number == 0 ? children_bits : 0;
-    digits_ = level_number == 0 ? msd_digits : 1u << children_bits;
-    jobs_ =
-        level_number == 0 ? static_cast<uint32_t>(ceil_divide(level.count, level.span)) : level.plan->jobs;
+      : shared_(shared), task_(task), buckets_(buckets) {
+    const uint32_t children_bits = task.plan->bucket_bits - msd_digit_bits;
+    shift_ = level == 0 ? children_bits : 0;
+    digits_ = level == 0 ? msd_digits : 1u << children_bits;
+    jobs_ = level == 0 ? static_cast<uint32_t>(ceil_divide(task.count, task.span)) : task.plan->jobs;
     // From the first level on, the arrays hold ordered bits, until the buckets are sorted. (Buckets between
     // splitters that have one value are not sorted. The second level writes their keys as the caller stores
     // them.)
-    maps_at_load_ = level_number == 0 && !level.map.is_identity();
-    maps_back_ = is_split && level_number == 1 && !level.map.is_identity();
-    if constexpr (has_apart) digit_apart_ = level.plan->apart.bucket >> shift_;
+    maps_at_load_ = level == 0 && !task.map.is_identity();
+    maps_back_ = is_split && level == 1 && !task.map.is_identity();
+    if constexpr (has_apart) digit_apart_ = task.plan->apart.bucket >> shift_;
     if (threadIdx.x == 0) {
-      shared.keys_in = level.keys.source(level_number, *level.plan);
-      shared.keys_out = reinterpret_cast<Stored*>(level.keys.destination(level_number, *level.plan));
+      shared.keys_in = task.keys.source(level, *task.plan);
+      shared.keys_out = reinterpret_cast<Stored*>(task.keys.destination(level, *task.plan));
     }
   }
 
@@ -220,8 +78,8 @@ class Partition {
   __device__ __forceinline__ bool take_job() {
     do {
       if (!draw_job()) return false;
-    } while (with_values && level_number == 1 && (level_.plan->is_narrow[job_.parent] != 0) != leaves_narrow);
-    if constexpr (is_split) splitters().plant(level_.splitters + ((job_.parent * digits_) << shift_), shift_);
+    } while (with_values && level == 1 && (task_.plan->is_narrow[job_.parent] != 0) != leaves_narrow);
+    if constexpr (is_split) splitters().plant(task_.splitters + ((job_.parent * digits_) << shift_), shift_);
     return true;
   }
 
@@ -243,7 +101,7 @@ class Partition {
       start = first_of(child);
       if constexpr (leaves_narrow) shared_.keys_beyond[digit] = first_narrow_key<Bits, Value>(start) - start;
       if (job_.has_row) {
-        const uint32_t* const column = level_.job_counts + digit;
+        const uint32_t* const column = task_.job_counts + digit;
 #pragma unroll 16
         for (uint32_t r = job_.row - job_.rows_before; r < job_.row; ++r) start += column[r * msd_digits];
         own = column[job_.row * msd_digits];
@@ -267,7 +125,8 @@ class Partition {
     __syncthreads();
   }
 
-  __device__ __forceinline__ void run() {
+  /// Bins one tile after the other, and empties the bins after each.
+  __device__ __forceinline__ void bin_tiles() {
     const uint64_t tiles = ceil_divide(job_.count, Policy::tile);
     for (uint64_t tile = 0; tile < tiles; ++tile) {
       const uint64_t left = job_.count - tile * Policy::tile;
@@ -292,27 +151,27 @@ class Partition {
  private:
   __device__ __forceinline__ bool draw_job() {
     __syncthreads();  // the previous job is done
-    if (threadIdx.x == 0) shared_.job = draw_ticket(&level_.plan->tickets[level_number + leaves_narrow]);
+    if (threadIdx.x == 0) shared_.job = draw_ticket(&task_.plan->tickets[level + leaves_narrow]);
     __syncthreads();
     if (shared_.job >= jobs_) return false;
-    if (level_number == 0) {
-      const uint64_t first = shared_.job * level_.span;
+    if (level == 0) {
+      const uint64_t first = shared_.job * task_.span;
       job_ = {.first = first,
-              .count = level_.plan->frequent.count != 0 ? level_.rest_counts[shared_.job]
-                                                        : min(level_.span, level_.count - first),
+              .count = task_.plan->frequent.count != 0 ? task_.rest_counts[shared_.job]
+                                                       : min(task_.span, task_.count - first),
               .parent = 0,
               .row = shared_.job,
               .rows_before = shared_.job,
               .has_row = 1};
     } else {
-      job_ = level_.jobs[shared_.job];
+      job_ = task_.jobs[shared_.job];
     }
     return true;
   }
 
   __device__ __forceinline__ uint64_t first_of(uint32_t child) const {
     const uint32_t bucket = child << shift_;
-    return bucket < (1u << level_.plan->bucket_bits) ? level_.offsets[bucket] : level_.plan->keys;
+    return bucket < (1u << task_.plan->bucket_bits) ? task_.offsets[bucket] : task_.plan->keys;
   }
 
   /// The index in a tile of this thread's i-th record. The order is warp-striped: a warp's records are
@@ -326,14 +185,14 @@ class Partition {
     if constexpr (LevelWays::from_records)
       return records_of<Bits, Value>(shared_.keys_in);
     else
-      return {shared_.keys_in, level_.values_in};
+      return {shared_.keys_in, task_.values_in};
   }
   /// `keys_beyond`: of the digit that the keys have.
   __device__ __forceinline__ typename LevelWays::Out out(uint64_t keys_beyond) const {
     if constexpr (LevelWays::to_records)
       return records_of<Bits, Value>(shared_.keys_out);
     else
-      return {shared_.keys_out + keys_beyond, level_.values_out};
+      return {shared_.keys_out + keys_beyond, task_.values_out};
   }
 
   /// Where this thread finds its records of a tile.
@@ -360,7 +219,7 @@ class Partition {
   /// Starts the loads of the records [first, first + batch). Those of the next tile start as soon as the
   /// current ones have left their registers.
   __device__ __forceinline__ void load(const Source& from, uint32_t first) {
-    if (level_.outgrows_cache() && from.records == Policy::tile) {
+    if (task_.outgrows_cache() && from.records == Policy::tile) {
 #pragma unroll
       for (uint32_t i = first; i < first + batch; ++i) load_record<false>(from, i);
     } else if (from.records == Policy::tile) {
@@ -390,7 +249,7 @@ class Partition {
   /// The splitters of the job. Those of the last job are no longer in use.
   __device__ __forceinline__ SplitterTree<Bits> splitters() const {
     static_assert(sizeof(shared_.pieces) >= msd_digits * sizeof(Bits));
-    const uint32_t bits = level_number == 0 ? msd_digit_bits : level_.plan->bucket_bits - msd_digit_bits;
+    const uint32_t bits = level == 0 ? msd_digit_bits : task_.plan->bucket_bits - msd_digit_bits;
     return {reinterpret_cast<Bits*>(shared_.pieces), bits};
   }
   __device__ __forceinline__ void find_digits() {
@@ -402,13 +261,13 @@ class Partition {
 
   template <bool full>
   __device__ __forceinline__ void bin_tile(uint32_t size, const Source& next) {
-    if (maps_at_load_ && level_.map.is_xor()) {
-      const Bits mask = level_.map.flip;
+    if (maps_at_load_ && task_.map.is_xor()) {
+      const Bits mask = task_.map.flip;
 #pragma unroll
       for (uint32_t i = 0; i < keys_per_thread; ++i) keys_[i] ^= mask;
     } else if (maps_at_load_) {
 #pragma unroll
-      for (uint32_t i = 0; i < keys_per_thread; ++i) keys_[i] = level_.map.to_ordered(keys_[i]);
+      for (uint32_t i = 0; i < keys_per_thread; ++i) keys_[i] = task_.map.to_ordered(keys_[i]);
     }
     if constexpr (is_split) find_digits();
     if constexpr (with_values)
@@ -443,7 +302,7 @@ class Partition {
     HotDigits hot{};
     if constexpr (has_apart) hot = {.share_is_high = 1, .digits = {digit_apart_, digit_apart_}};
     // Between splitters, a frequent value fills most of its parent.
-    if constexpr (is_split && level_number == 1) hot = find_run(digit_of(0), full || own_index(0) < size);
+    if constexpr (is_split && level == 1) hot = find_run(digit_of(0), full || own_index(0) < size);
     if (hot.share_is_high) {
 #pragma unroll
       for (uint32_t i = 0; i < keys_per_thread; ++i)
@@ -493,9 +352,9 @@ class Partition {
   }
 
   __device__ __forceinline__ void put(uint32_t digit, uint32_t taken, Bits key, const Value& value) {
-    if constexpr (is_split && level_number == 1)
-      if (maps_back_ && level_.has_one_value[job_.parent * digits_ + digit] != 0)
-        key = level_.map.from_ordered(key);
+    if constexpr (is_split && level == 1)
+      if (maps_back_ && task_.has_one_value[job_.parent * digits_ + digit] != 0)
+        key = task_.map.from_ordered(key);
     if (slot::has_room(taken))
       shared_.bins().store(slot::number(taken), static_cast<Stored>(key), value);
     else
@@ -528,7 +387,7 @@ class Partition {
     if (body < body_end)
       first.copy_from(bins, begin + body, body, body_end - body,
                       [&](void* there, const void* here, uint32_t bytes) {
-                        if (level_.outgrows_cache())
+                        if (task_.outgrows_cache())
                           ptx::bulk_store_to_keep(there, here, bytes);
                         else
                           ptx::bulk_store(there, here, bytes);
@@ -559,7 +418,7 @@ class Partition {
   }
 
   PartitionShared& shared_;
-  const PartitionLevel<Bits, Value>& level_;
+  const PartitionTask<Bits, Value>& task_;
   Buckets buckets_;
   PartitionJob job_;
   uint32_t shift_;
@@ -573,27 +432,28 @@ class Partition {
   Packed16<is_split ? keys_per_thread : 0> split_;  // digits
 };
 
-template <class Policy, class Bits, class Value, uint32_t level_number, class Stored, class Buckets>
-__device__ __forceinline__ void partition(Shared<Bits, Value, Policy, level_number, Stored>& shared,
-                                          const PartitionLevel<Bits, Value>& level, const Buckets& buckets) {
-  Partition<Bits, Value, Policy, Buckets, level_number, Stored> partition(shared, level, buckets);
-  while (partition.take_job()) {
-    partition.load_first_tile();
-    partition.set_up_bins();
-    partition.run();
+/// Partitions jobs until none is left.
+template <class Policy, class Bits, class Value, uint32_t level, class Stored, class Buckets>
+__device__ __forceinline__ void run_jobs(Shared<Bits, Value, Policy, level, Stored>& shared,
+                                         const PartitionTask<Bits, Value>& task, const Buckets& buckets) {
+  Partition<Bits, Value, Policy, Buckets, level, Stored> block(shared, task, buckets);
+  while (block.take_job()) {
+    block.load_first_tile();
+    block.set_up_bins();
+    block.bin_tiles();
   }
 }
 
 /// Second level: the records of the value that stands apart are in order already. They move to their final
 /// place.
 template <class Bits, class Value>
-__device__ __forceinline__ void move_apart(const PartitionLevel<Bits, Value>& level) {
-  const MsdPlan<Bits>& plan = *level.plan;
-  const uint64_t first = level.offsets[plan.apart.bucket];
-  const uint64_t end = level.offsets[plan.apart.bucket + 1];
-  const auto records = records_of<Bits, Value>(level.keys.source(1, plan));
-  const PairColumns<Bits, Value> to{level.keys.destination(1, plan), level.values_out};
-  const Bits raw = level.map.from_ordered(plan.apart.value);
+__device__ __forceinline__ void move_apart(const PartitionTask<Bits, Value>& task) {
+  const MsdPlan<Bits>& plan = *task.plan;
+  const uint64_t first = task.offsets[plan.apart.bucket];
+  const uint64_t end = task.offsets[plan.apart.bucket + 1];
+  const auto records = records_of<Bits, Value>(task.keys.source(1, plan));
+  const PairColumns<Bits, Value> to{task.keys.destination(1, plan), task.values_out};
+  const Bits raw = task.map.from_ordered(plan.apart.value);
   constexpr uint32_t in_flight = 128 / PairRecord<Bits, Value>::bytes;
   const uint64_t step = uint64_t{gridDim.x} * blockDim.x;
   uint64_t row = first / warp_threads * warp_threads + uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -616,61 +476,60 @@ __device__ __forceinline__ void move_apart(const PartitionLevel<Bits, Value>& le
 /// Second level, if a value stands apart. Not inlined: as a part of the kernel it made the other paths spill,
 /// too (272 bytes of u32+u32 instead of 24). H200, 2^24 u32+u32, us: normal keys 461 -> 438, 90 % one value
 /// 341 -> 357.
-template <class Policy, class Bits, class Value, uint32_t level_number, class Stored>
-__device__ __noinline__ void partition_beside(Shared<Bits, Value, Policy, level_number, Stored>& shared,
-                                              const PartitionLevel<Bits, Value>& level) {
-  if constexpr (sizeof(Stored) == sizeof(Bits)) move_apart(level);
-  partition(shared, level, level.plan->buckets_beside(shared.pieces));
+template <class Policy, class Bits, class Value, uint32_t level, class Stored>
+__device__ __noinline__ void partition_beside(Shared<Bits, Value, Policy, level, Stored>& shared,
+                                              const PartitionTask<Bits, Value>& task) {
+  if constexpr (sizeof(Stored) == sizeof(Bits)) move_apart(task);
+  run_jobs(shared, task, task.plan->buckets_beside(shared.pieces));
 }
 
 /// For the second level of pairs: takes the parents whose keys are to be left as `Stored`. `of_floats`:
 /// pieces may be of values. (When the kernels of integers could do that, too, a level of 2^22 normal u64 keys
 /// took 48 us instead of 36.)
-template <class Bits, class Value, class Policy, uint32_t level_number, bool of_floats, class Stored = Bits>
+template <class Bits, class Value, class Policy, uint32_t level, bool of_floats, class Stored = Bits>
 __global__ __launch_bounds__(Policy::threads, Policy::blocks_per_multiprocessor) void partition_kernel(
-    const __grid_constant__ PartitionLevel<Bits, Value> level) {
+    const __grid_constant__ PartitionTask<Bits, Value> task) {
   if (ptx::is_before_90()) return;
   ptx::wait_for_previous_launch();
-  if (level_number == 0 && blockIdx.x == 0 && threadIdx.x == 0)
-    level.plan->falls_back = level.plan->gives_up();  // the first kernel after the last decision
-  if (!level.plan->partitions_by_counts()) return;
-  if (sizeof(Stored) < sizeof(Bits) && !level.plan->has_narrow) return;
-  auto& shared = shared_memory<Shared<Bits, Value, Policy, level_number, Stored>>();
+  if (level == 0 && blockIdx.x == 0 && threadIdx.x == 0)
+    task.plan->falls_back = task.plan->gives_up();  // the first kernel after the last decision
+  if (!task.plan->partitions_by_counts()) return;
+  if (sizeof(Stored) < sizeof(Bits) && !task.plan->has_narrow) return;
+  auto& shared = shared_memory<Shared<Bits, Value, Policy, level, Stored>>();
   if constexpr (may_split<Bits, Value>)
-    if (level.plan->is_split) return partition(shared, level, SplitDigits<Bits>{});
-  if (level.plan->is_pieced) {
-    for (uint32_t p = threadIdx.x; p < 1u << level.plan->piece_bits; p += Policy::threads)
-      shared.pieces[p] = level.plan->pieces[p];  // take_job() synchronises
+    if (task.plan->is_split) return run_jobs(shared, task, SplitDigits<Bits>{});
+  if (task.plan->is_pieced) {
+    for (uint32_t p = threadIdx.x; p < 1u << task.plan->piece_bits; p += Policy::threads)
+      shared.pieces[p] = task.plan->pieces[p];  // take_job() synchronises
     if constexpr (value_bytes<Value> != 0 && may_stand_apart<Bits>)
-      if (level.plan->apart.exists) {
-        if constexpr (level_number == 1)
-          return partition_beside(shared, level);
+      if (task.plan->apart.exists) {
+        if constexpr (level == 1)
+          return partition_beside(shared, task);
         else
-          return partition(shared, level, level.plan->buckets_beside(shared.pieces));
+          return run_jobs(shared, task, task.plan->buckets_beside(shared.pieces));
       }
     if constexpr (of_floats)
-      if (level.plan->has_value_pieces)
-        return partition(shared, level, level.plan->real_pieces(shared.pieces));
-    partition(shared, level, level.plan->pieced_buckets(shared.pieces));
+      if (task.plan->has_real_pieces) return run_jobs(shared, task, task.plan->real_pieces(shared.pieces));
+    run_jobs(shared, task, task.plan->pieced_buckets(shared.pieces));
   } else {
-    partition(shared, level, level.plan->linear_buckets());
+    run_jobs(shared, task, task.plan->linear_buckets());
   }
 }
 
 }  // namespace partition_detail
 
-/// Partitions by the first digit (level_number 0) or the second (1), if the plan wants that. For pairs, the
+/// Partitions by the first digit (`level` 0) or the second (1), if the plan wants that. For pairs, the
 /// second level has a launch of its own for the parents whose keys are to be left as `Stored`.
-template <class Policy, uint32_t level_number, class Stored = void, class Bits, class Value>
-void partition(const PartitionLevel<Bits, Value>& level, cudaStream_t stream) {
+template <class Policy, uint32_t level, class Stored = void, class Bits, class Value>
+void partition(const PartitionTask<Bits, Value>& task, cudaStream_t stream) {
   using namespace partition_detail;
   using Keys = std::conditional_t<std::is_void_v<Stored>, Bits, Stored>;
   const LaunchShape shape{multiprocessors() * Policy::blocks_per_multiprocessor, Policy::threads,
-                          sizeof(Shared<Bits, Value, Policy, level_number, Keys>)};
+                          sizeof(Shared<Bits, Value, Policy, level, Keys>)};
   if constexpr (std::is_same_v<Keys, Bits>)
-    if (level.map.is_of_floats())
-      return launch_chained(partition_kernel<Bits, Value, Policy, level_number, true>, shape, stream, level);
-  launch_chained(partition_kernel<Bits, Value, Policy, level_number, false, Keys>, shape, stream, level);
+    if (task.map.is_of_floats())
+      return launch_chained(partition_kernel<Bits, Value, Policy, level, true>, shape, stream, task);
+  launch_chained(partition_kernel<Bits, Value, Policy, level, false, Keys>, shape, stream, task);
 }
 
 }  // namespace sweepsort

@@ -21,6 +21,7 @@
 //
 // A portable policy (PortableOnesweep) uses only the methods of the digest, with kernels whose shared memory
 // every device has. It ranks by ballots; all other policies rank in lane order (radix_rank.cuh).
+// Which methods the host tries for how many records is in sort_choice.cuh.
 #pragma once
 
 #include "core/algorithm.hpp"
@@ -40,6 +41,7 @@
 #include "kernels/radix_onesweep.cuh"
 #include "kernels/rearrange.cuh"
 #include "kernels/sort_arrays.cuh"
+#include "kernels/sort_choice.cuh"
 #include "kernels/sort_plan.cuh"
 #include "kernels/tiled_grid_sort.cuh"
 #include "kernels/value_codes.cuh"
@@ -58,108 +60,6 @@ struct SortSettings {
   KeyMap<Bits> map;
   SortAlgorithm algorithm = SortAlgorithm::automatic;
 };
-
-/// True if keys of this width are sorted without a digest, because the digest would cost as much as the sort.
-template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
-constexpr bool sorts_without_digest(SortAlgorithm algorithm) {
-  return !Policy::is_portable && sizeof(Bits) == 2 && value_bytes<Value> == 0 &&
-         algorithm != SortAlgorithm::radix;
-}
-
-/// True if the MSD sort is tried first.
-template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
-constexpr bool tries_msd(SortAlgorithm algorithm, uint64_t count) {
-  if constexpr (has_msd_sort<Bits, Value> && !Policy::is_portable) {
-    using Msd = TunedMsd<Bits, Value>;
-    // The survey recognises keys in order only if no two samples have the same position (SampledOrder).
-    static_assert(Msd::limits.min_count / 2 >= survey_detail::samples);
-    return algorithm == SortAlgorithm::automatic && count >= Msd::limits.min_count;
-  }
-  return false;
-}
-
-/// True if one block sorts the records.
-template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
-constexpr bool fits_one_block(SortAlgorithm algorithm, uint64_t count) {
-  if constexpr (has_one_block<Bits, Value> && !Policy::is_portable)
-    return algorithm == SortAlgorithm::automatic && count <= max_in_one_block<Bits, Value>;
-  return false;
-}
-
-/// Whether the portioned grid sort is tried although the large grid sort could hold the records.
-template <class Bits, class Value>
-constexpr bool passes_large_grid(uint64_t count) {
-  if constexpr (min_in_large_grid<Bits, Value> != 0)
-    return count > max_in_grid<MiddleGridSort<Bits, Value>> && count < min_in_large_grid<Bits, Value>;
-  return false;
-}
-
-/// Whether one cooperative launch of the current device sorts the records.
-template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
-bool fits_grid(SortAlgorithm algorithm, uint64_t count) {
-  if constexpr (has_grid_sort<Bits, Value> && !Policy::is_portable)
-    return algorithm == SortAlgorithm::automatic && !fits_one_block<Bits, Value>(algorithm, count) &&
-           !tries_msd<Bits, Value>(algorithm, count) && !passes_large_grid<Bits, Value>(count) &&
-           count <= grid_capacity<Bits, Value, LargestGridSort<Bits, Value>>();
-  return false;
-}
-
-/// Whether the workspace has room for a portioned grid sort. It has from some number of pairs on.
-template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
-constexpr bool has_room_for_portioned_grid(uint64_t count) {
-  if constexpr (has_portioned_grid_sort<Bits, Value> && !Policy::is_portable)
-    return count > max_in_grid<std::conditional_t<min_in_large_grid<Bits, Value> != 0,
-                                                  MiddleGridSort<Bits, Value>, LargestGridSort<Bits, Value>>>;
-  return false;
-}
-
-/// Whether a tiled grid sort is tried first on the current device.
-template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
-bool tries_tiled_grid(SortAlgorithm algorithm, uint64_t count) {
-  if constexpr (has_tiled_grid_sort<Bits, Value> && !Policy::is_portable) {
-    using Tiled = TunedTiledGrid<Bits, Value>;
-    return algorithm == SortAlgorithm::automatic && count >= Tiled::min_count &&
-           count <= std::min(Tiled::max_count, tiled_grid_capacity<Bits, Tiled>());
-  }
-  return false;
-}
-
-/// Whether a portioned grid sort is tried first on the current device.
-template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
-bool tries_portioned_grid(SortAlgorithm algorithm, uint64_t count) {
-  if constexpr (has_portioned_grid_sort<Bits, Value> && !Policy::is_portable)
-    return algorithm == SortAlgorithm::automatic && has_room_for_portioned_grid<Bits, Value>(count) &&
-           count <= portioned_grid_capacity<Bits, Value>();
-  return false;
-}
-
-/// Whether keys with few different digits in their digest are counted, in case they have few distinct values.
-/// True only where no other method looks for few values. H200, 2^22 u32+u32 pairs of two and 16 values, us:
-/// 141 and 146 -> 104 and 108 (CUB 135 and 144). H100, 2^24 u32 alone 272 and 297 -> 147 and 150 (339 and
-/// 347), uniform 2^23 107.2 -> 109.5.
-template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
-constexpr bool asks_digest_for_few(SortAlgorithm algorithm, uint64_t count) {
-  if constexpr (has_msd_sort<Bits, Value> && !Policy::is_portable)
-    return algorithm == SortAlgorithm::automatic && count >= uint64_t{1} << 20 &&
-           !tries_msd<Bits, Value>(algorithm, count);
-  return false;
-}
-
-/// Whether the workspace has room for a grid sort. It has from some number of records on, so that more
-/// records never need less memory.
-template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
-constexpr bool has_room_for_grid(uint64_t count) {
-  return has_grid_sort<Bits, Value> && !Policy::is_portable &&
-         !fits_one_block<Bits, Value>(SortAlgorithm::automatic, count);
-}
-
-/// The same for a tiled grid sort.
-template <class Bits, class Value, class Policy = TunedOnesweep<Bits, Value>>
-constexpr bool has_room_for_tiled_grid(uint64_t count) {
-  if constexpr (has_tiled_grid_sort<Bits, Value> && !Policy::is_portable)
-    return count >= TunedTiledGrid<Bits, Value>::min_count;
-  return false;
-}
 
 /// Whether the statuses of the LSD sort lie in the scratch array, behind the keys. Keys that are sorted
 /// without a histogram leave room there. The statuses are needed, and cleared, only if the MSD sort gives up.

@@ -49,7 +49,7 @@ struct RadixPass {
   HotDigits hot;
 };
 
-/// Pairs may have few distinct values if no place has more distinct digits than this, and if at least one in
+/// Keys may have few distinct values if no place has more distinct digits than this, and if at least one in
 /// this many samples equals the sample it is compared with.
 inline constexpr uint32_t max_digits_of_few = 64;
 
@@ -59,9 +59,6 @@ struct AskedKeys {
   const Bits* keys = nullptr;     // null: none
   uint32_t* maybe_few = nullptr;  // set if the keys may have few values; null: not asked for
 };
-
-/// The most distinct values, anywhere in the range, for which one counter each pays (value_table.cuh).
-inline constexpr uint32_t max_listed_values = 2048;
 
 /// Bins for the values of a list, which may lie anywhere. Holds each value, in order, as the caller stores
 /// it, and how many keys come before its first key. Null: the bins are a range.

@@ -70,7 +70,7 @@ class SurveyBuckets : protected BlockSample<Bits> {
   template <class Body>
   __device__ __forceinline__ auto with_map(Body body) const {
     if constexpr (of_floats)
-      if (has_value_pieces_) {
+      if (has_real_pieces_) {
         const RealMap<Bits> map = shared_.real_map;
         return body(map);
       }
@@ -112,7 +112,7 @@ class SurveyBuckets : protected BlockSample<Bits> {
       const Bits ordered = task_.map.to_ordered(key);
       if (!is_frequent(ordered)) atomicAdd(&shared_.in_piece[map.word_of(ordered) >> word_shift], 1u);
     };
-    if (follows_sample && !(has_value_pieces_ && has_even_values_)) {
+    if (follows_sample && !(has_real_pieces_ && has_even_values_)) {
       if (pieces > 1u << coarse_piece_bits)
         task_.sample.template for_places<fine_piece_places>(count);
       else
@@ -165,8 +165,8 @@ class SurveyBuckets : protected BlockSample<Bits> {
 
   bool maybe_few_ = false;  // the sample has few values
   bool is_pieced_ = false;
-  bool has_value_pieces_ = false;  // for floats: pieces are of values
-  bool has_even_values_ = false;   // for floats: the values are even
+  bool has_real_pieces_ = false;  // for floats: pieces are of values
+  bool has_even_values_ = false;  // for floats: the values are even
 };
 
 }  // namespace survey_detail

@@ -476,7 +476,7 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_per_multiprocessor)
   if (ptx::is_before_90()) return;
   ptx::wait_for_previous_launch();
   const MsdPlan<Bits>& plan = *task.plan;
-  if (!plan.tries_deal() || (plan.deal.by_value != 0) != divides_reals<Buckets>) return;
+  if (!plan.tries_deal() || (plan.deal.is_of_reals != 0) != divides_reals<Buckets>) return;
   const Buckets bucket_of = plan.template buckets<Buckets>();
   auto& shared = shared_memory<Shared<Bits, Policy>>();
   if constexpr (parents)

@@ -4,9 +4,9 @@
 
 #include "datasets/distributions.hpp"
 #include "device_array.hpp"
+#include "kernels/guessed_order.cuh"
 #include "kernels/radix_msd.cuh"
 #include "kernels/radix_onesweep.cuh"
-#include "kernels/rearrange.cuh"
 #include "kernels/value_codes.cuh"
 #include "on_device.hpp"
 #include "record_arrays.hpp"

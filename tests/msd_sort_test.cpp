@@ -71,7 +71,7 @@ TEMPLATE_TEST_CASE("even keys are partitioned without being counted, others as b
          .in_place = kind % 3 == 0,
          .digested = kind % 5 < 2});
     if (is_uniform)
-      CHECK((plan.was_dealt() && (plan.deal.by_value != 0) == std::is_floating_point_v<TestType>));
+      CHECK((plan.was_dealt() && (plan.deal.is_of_reals != 0) == std::is_floating_point_v<TestType>));
   }
 }
 
@@ -115,7 +115,7 @@ TEST_CASE("even floats whose values come many times are left to others", "[devic
   const uint32_t values = on_gpu ? 40'000 : 2'000;  // more than are counted one by one
   for (float& key : keys) key = static_cast<float>(random() % values);
   const auto plan = msd_sort<float, NoValue, DealingSmall>(keys, {});
-  CHECK((plan.deal.by_value && plan.falls_back && !plan.deal.is_planned));
+  CHECK((plan.deal.is_of_reals && plan.falls_back && !plan.deal.is_planned));
 }
 
 #ifndef SWEEPSORT_EMULATED
@@ -304,7 +304,7 @@ TEMPLATE_TEST_CASE("buckets follow the values of floats, not their bits, where t
   for (TestType& key : keys) key = normal(random);
   const auto plan = msd_sort<TestType, NoValue>(keys, {.order = order});
   // The bucket around zero is crowded.
-  CHECK((plan.has_value_pieces && !plan.falls_back && plan.listed[crowded_buckets] > 0));
+  CHECK((plan.has_real_pieces && !plan.falls_back && plan.listed[crowded_buckets] > 0));
   // Values that a sample may miss.
   for (TestType& key : keys) key = -exponential(random);
   using Limits = std::numeric_limits<TestType>;
@@ -316,7 +316,7 @@ TEMPLATE_TEST_CASE("buckets follow the values of floats, not their bits, where t
   (void)msd_sort<TestType, NoValue>(keys, {.order = order});
   // Each binade has as many keys as the next.
   for (TestType& key : keys) key = std::exp2(static_cast<TestType>(random() % 65'536) / 512 - 64);
-  CHECK((msd_sort<TestType, NoValue>(keys, {}).has_value_pieces == 0));
+  CHECK((msd_sort<TestType, NoValue>(keys, {}).has_real_pieces == 0));
 }
 
 TEST_CASE("keys that clump together are left to another sort, if they are asked for", "[device]") {
