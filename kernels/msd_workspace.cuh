@@ -15,7 +15,7 @@
 #include "kernels/policy_msd.cuh"
 #include "kernels/sort_plan.cuh"
 #include "kernels/splitters.cuh"
-#include "kernels/uncounted_partition.cuh"
+#include "kernels/uncounted_layout.cuh"
 #include "kernels/value_codes.cuh"
 #include "kernels/value_table.cuh"
 
