@@ -8,7 +8,7 @@
 #include "core/first_failure.hpp"
 
 #include <cstdint>
-#include <system_error>
+#include <exception>
 #include <thread>
 #include <vector>
 
@@ -38,12 +38,12 @@ void run_team(uint32_t threads, Work&& work) {
   };
   {
     std::vector<std::jthread> team;
-    team.reserve(threads - 1);
     uint32_t left = 1;
     try {
+      team.reserve(threads - 1);
       for (; left < threads; ++left) team.emplace_back(guarded, left);
-    } catch (const std::system_error&) {
-      // No more threads are available: this thread does the rest.
+    } catch (const std::exception&) {
+      // No more threads are available, or no memory for them: this thread does the rest.
     }
     guarded(0);
     for (; left < threads; ++left) guarded(left);
