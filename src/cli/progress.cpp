@@ -42,14 +42,18 @@ std::string clock_time(double time_s) {
                    : fmt::format("{}:{:02}", minutes, rest);
 }
 
+/// Whether a line can be written at once. Not to a terminal that is stopped (Ctrl-S), and not to a pipe that
+/// is full: the work would have to wait for whoever reads them.
+bool takes_lines() {
+  pollfd error_output{STDERR_FILENO, POLLOUT, 0};
+  return ::poll(&error_output, 1, 0) == 1 && (error_output.revents & POLLOUT) != 0;
+}
+
 }  // namespace
 
-// Does not wait for a terminal that is stopped (Ctrl-S).
 void erase_progress_line() noexcept {
   constexpr std::string_view erasure = "\r\x1b[K";
-  if (!line_on_terminal.exchange(false)) return;
-  pollfd terminal{STDERR_FILENO, POLLOUT, 0};
-  if (::poll(&terminal, 1, 0) != 1 || (terminal.revents & POLLOUT) == 0) return;
+  if (!line_on_terminal.exchange(false) || !takes_lines()) return;
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, erasure.data(), erasure.size());
 }
 
@@ -124,6 +128,7 @@ std::string ProgressMeter::line() const {
 
 void ProgressMeter::show(bool phase_ended) noexcept try {
   const auto now = Clock::now();
+  if (!takes_lines()) return;
   if (rewrite_) {
     if (now - start_ < patience_) return;
     // Return to the first column, write the line, and erase the rest of a longer one.
@@ -138,6 +143,7 @@ void ProgressMeter::show(bool phase_ended) noexcept try {
 }
 
 void ProgressMeter::answer() noexcept try {
+  if (!takes_lines()) return;
   erase_progress_line();
   say(command_, line());
 } catch (const std::bad_alloc&) {
