@@ -23,10 +23,18 @@ GrowingBuffer::~GrowingBuffer() {
 
 std::span<std::byte> GrowingBuffer::room(size_t bytes) {
   if (capacity_ - size_ < bytes) {
-    const size_t capacity = std::max(capacity_ * 2, round_up(size_ + bytes, system_page_bytes()));
-    void* const place = data_ ? ::mremap(data_, capacity_, capacity, MREMAP_MAYMOVE)
-                              : ::mmap(nullptr, capacity, PROT_READ | PROT_WRITE,
-                                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const auto place_of = [this](size_t capacity) {
+      return data_ ? ::mremap(data_, capacity_, capacity, MREMAP_MAYMOVE)
+                   : ::mmap(nullptr, capacity, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    };
+    const size_t needed = round_up(size_ + bytes, system_page_bytes());
+    size_t capacity = std::max(capacity_ * 2, needed);
+    void* place = place_of(capacity);
+    if (place == MAP_FAILED && capacity > needed) {  // a system that promises no more memory than it has
+      capacity = needed;
+      place = place_of(capacity);
+    }
     if (place == MAP_FAILED) throw no_memory(capacity, errno);
     data_ = static_cast<std::byte*>(place);
     capacity_ = capacity;

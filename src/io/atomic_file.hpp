@@ -73,7 +73,7 @@ class AtomicFile : public Output {
   AtomicFileOptions options_;
   uint32_t mode_ = 0;                    // set when the file is complete; until then only we can open it
   std::optional<TemporaryName> hidden_;  // destroyed after the file is closed
-  bool is_anonymous_ = false;            // until the file gets its name
+  bool is_anonymous_ = false;            // it has no name until it is complete
   PositionedFile file_;
 };
 

@@ -1,4 +1,4 @@
-// check_file.cpp - one read of a file in constant memory: order, extremes, distinct keys, fingerprint.
+// check_file.cpp - one read of a file in little memory: order, extremes, distinct keys, fingerprint.
 //
 // A few threads read the file, one chunk at a time. The results of each chunk are kept in a few words and
 // combined in the order of the chunks at the end.

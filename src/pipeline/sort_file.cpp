@@ -128,7 +128,7 @@ class SortFileRun {
                  random_secret()} {}
 
   SortReport run() {
-    // A plan only leaves the stream for the program that will sort it.
+    // A plan reads no more of a stream than its first bytes, which tell its format.
     if (input_.is_stream() && !options_.inputs_are_sorted && !options_.plan_only) collect_stream();
     for (const std::string& line : input_.notes()) log(line);
     for (const std::string& line : values_.notes()) log(line);
