@@ -364,7 +364,9 @@ class Planner {
       const uint64_t columns = request_.shape.value_bytes == 0 ? 1 : 2;
       const uint64_t groups = ceil_divide(request_.sorted_inputs, plan.fan_in);
       const uint64_t borders = columns * groups * io_alignment;
-      plan.spill_area = Bytes{plan.spill_areas == 0 ? 0 : *request_.count * record_ + borders};
+      // The second area, too, begins with a page.
+      const uint64_t area = round_up(*request_.count * record_ + borders, io_alignment);
+      plan.spill_area = Bytes{plan.spill_areas == 0 ? 0 : area};
     } else {
       plan.spill_areas = plan.merge_passes > 1 ? 2 : 1;
       const uint64_t spilled = plan.runs - plan.runs_on_gpu - plan.runs_in_memory;
