@@ -1,6 +1,7 @@
 // record_sink.cpp - the checks, and the sink that writes columns unchanged.
 #include "pipeline/record_sink.hpp"
 
+#include "core/error.hpp"
 #include "io/byte_swap.hpp"
 #include "pipeline/key_scan.hpp"
 
@@ -116,9 +117,14 @@ class ColumnSink : public RecordSink {
 
 std::span<std::byte> narrowed(std::span<std::byte> values) {
   const size_t count = values.size() / sizeof(uint64_t);
-  for (size_t i = 0; i < count; ++i)  // little-endian: the low half comes first
-    std::memmove(values.data() + i * sizeof(uint32_t), values.data() + i * sizeof(uint64_t),
-                 sizeof(uint32_t));
+  uint32_t high_bits = 0;
+  for (size_t i = 0; i < count; ++i) {
+    uint32_t halves[2];  // little-endian: the low half comes first
+    std::memcpy(halves, values.data() + i * sizeof(uint64_t), sizeof halves);
+    std::memcpy(values.data() + i * sizeof(uint32_t), &halves[0], sizeof halves[0]);
+    high_bits |= halves[1];
+  }
+  if (high_bits != 0) throw Error("internal: a position or a count does not fit 4 bytes");
   return values.first(count * sizeof(uint32_t));
 }
 

@@ -49,7 +49,8 @@ struct SinkTargets {
   bool wants_kept = false;           // of a unique sink without counts
 };
 
-/// Narrows integers of 8 bytes that fit in 4 bytes, in place.
+/// Narrows integers of 8 bytes to 4 bytes, in place. Throws Error if one does not fit: that would be lost
+/// without anybody noticing, as fingerprints are taken before.
 std::span<std::byte> narrowed(std::span<std::byte> values);
 
 /// Makes a sink that writes the columns unchanged. `expected`, if not empty, is what the keys must be, in

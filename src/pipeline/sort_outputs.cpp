@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace sweepsort {
 
 SortOutputs::SortOutputs(const SortInput& input, const SortValues& values, const std::string& output,
@@ -71,19 +73,19 @@ void SortOutputs::describe(std::optional<uint64_t> known) {
   }
 }
 
-std::vector<SpaceNeed> SortOutputs::needs(uint64_t count) {
-  describe(count);
+std::vector<SpaceNeed> SortOutputs::needs(uint64_t keys) {
+  describe(keys);
   std::vector<SpaceNeed> all;
   for (const File* file : {&main_, second_ ? &*second_ : nullptr}) {
     if (!file || file->output->is_sequential()) continue;
     const std::string& name = file->output->name();
-    all.push_back({name, directory_of(name), file->bytes(max_elements(count))});
+    all.push_back({name, directory_of(name), file->bytes(max_elements(keys))});
   }
   return all;
 }
 
-void SortOutputs::prepare(std::optional<uint64_t> known) {
-  describe(known);
+void SortOutputs::prepare(std::optional<uint64_t> keys, uint64_t most) {
+  describe(keys);
   const auto refuse_pipe = [&](const File& file) {
     if (is_count_late_ && file.output->is_sequential() && !file.header.empty())
       throw Error(file.output->name() +
@@ -92,9 +94,10 @@ void SortOutputs::prepare(std::optional<uint64_t> known) {
   };
   refuse_pipe(main_);
   if (second_) refuse_pipe(*second_);
-  if (!known) return;
-  main_.output->reserve(main_.bytes(max_elements(*known)));
-  if (second_) second_->output->reserve(second_->bytes(max_elements(*known)));
+  if (!keys) return;
+  const uint64_t elements = std::min(max_elements(*keys), most);
+  main_.output->reserve(main_.bytes(elements));
+  if (second_) second_->output->reserve(second_->bytes(elements));
 }
 
 void SortOutputs::start() {

@@ -23,10 +23,11 @@ class SortOutputs {
   SortOutputs(const SortInput& input, const SortValues& values, const std::string& output,
               const SortFileOptions& options, bool allow_anonymous);
 
-  /// Makes the headers and reserves disk space. If the count is not known yet, no space is reserved.
-  void prepare(std::optional<uint64_t> count);
-  /// The space that each output needs for `count` keys; only for outputs that are files.
-  std::vector<SpaceNeed> needs(uint64_t count);
+  /// Makes the headers, and reserves disk space, for the result of `keys` keys of the input, of which at most
+  /// `max_elements` are written. If the number of keys is not known yet, no space is reserved.
+  void prepare(std::optional<uint64_t> keys, uint64_t max_elements = ~uint64_t{0});
+  /// The space that each output needs for the result of `keys` keys; only for outputs that are files.
+  std::vector<SpaceNeed> needs(uint64_t keys);
   /// Writes the headers that are known by now. Call it before the first record is written.
   void start();
   /// Returns a sink for records of `transfer`'s shape. Call prepare() first.
@@ -56,11 +57,12 @@ class SortOutputs {
   };
 
   bool has_counts() const { return !options_.counts_output.empty(); }
-  uint64_t max_elements(uint64_t count) const {
-    return is_unique(options_.result) ? max_distinct(input_.type(), count) : count;
+  uint64_t max_elements(uint64_t keys) const {
+    return is_unique(options_.result) ? max_distinct(input_.type(), keys) : keys;
   }
-  /// Sets the headers and the sizes of elements.
-  void describe(std::optional<uint64_t> count);
+  /// Sets the headers and the sizes of elements. That of positions depends on the number of keys, even if few
+  /// positions are written.
+  void describe(std::optional<uint64_t> keys);
   std::vector<std::byte> main_header(uint64_t count, size_t min_bytes) const;
   std::vector<std::byte> second_header(uint64_t count, size_t min_bytes) const;
   /// Replaces the header and cuts the file to `count` elements.

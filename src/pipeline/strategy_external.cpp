@@ -145,7 +145,7 @@ Fingerprint form_runs(SortRun& sort, ExternalSort& external) {
   if (!context.input.count()) {
     sort.report.count = external.taken();
     context.values.check_counts(context.input, external.taken());
-    context.outputs.prepare(external.count());
+    context.outputs.prepare(external.taken(), external.count());
   }
   sort.clock.note_stages(external.lanes().times());
   if (packing_of(sort) != RunPacking::none && context.options.log)
