@@ -11,6 +11,7 @@
 #include "core/team.hpp"
 #include "io/byte_swap.hpp"
 #include "io/output.hpp"
+#include "io/write_gate.hpp"
 #include "pipeline/callback_watch.hpp"
 #include "pipeline/phase_clock.hpp"
 #include "pipeline/scan_check.hpp"
@@ -45,9 +46,6 @@ struct LastElement {
     std::memcpy(&bits, elements.data() + elements.size() - width, width);
   }
 };
-
-/// Given up: a thread has failed before any has begun.
-enum class Writing : uint8_t { not_begun, begun, given_up };
 
 class ScanFileRun {
  public:
@@ -88,7 +86,7 @@ class ScanFileRun {
         },
         [&] {
           return !callbacks_.has_thrown() && !reader_.is_stream() &&
-                 !(output_->is_sequential() && writing_ == Writing::begun);
+                 !(output_->is_sequential() && gate_.is_passed());
         });
     clock_.run(Phase::sync, output_->is_sequential() ? 0 : report_.output_bytes, [&](const MovedFunction&) {
       commit(*output_, options_.in_place ? &reader_.file() : nullptr);
@@ -207,7 +205,7 @@ class ScanFileRun {
     ScanCheck check(job.type, job.output_type, job.op, job.kind);
     const bool verify = options_.verify && check.is_possible();
     Turnstile writes;  // for a pipe
-    if (writing_ == Writing::given_up) writing_ = Writing::not_begun;
+    gate_.open_again();
     std::vector<LastElement> last(job.workers);
     if (!header_.empty()) output_->write_header(header_);
     const auto turn = [&](uint32_t worker, uint64_t index) {
@@ -235,9 +233,7 @@ class ScanFileRun {
       reader_.cancel();
       writes.cancel();
       // If nothing is written yet, there may be a second try.
-      Writing before = Writing::not_begun;
-      if (!writing_.compare_exchange_strong(before, Writing::given_up) && before == Writing::begun)
-        output_->stop();
+      if (gate_.close()) output_->stop();
     });
     ScanSummary summary = session.finish();
     if (summary.overflow) refuse_overflow(*summary.overflow);
@@ -263,9 +259,7 @@ class ScanFileRun {
 
   /// Returns false, and writes nothing, if another thread has failed before anything was written.
   bool write(uint64_t at, std::span<const std::byte> bytes) {
-    Writing before = Writing::not_begun;
-    if (!writing_.compare_exchange_strong(before, Writing::begun) && before == Writing::given_up)
-      return false;
+    if (!gate_.pass()) return false;
     output_->write_at(at, bytes);
     return true;
   }
@@ -296,7 +290,7 @@ class ScanFileRun {
   KeyType output_type_ = KeyType::u8;
   std::unique_ptr<Output> output_;
   std::vector<std::byte> header_;
-  std::atomic<Writing> writing_ = Writing::not_begun;
+  WriteGate gate_;
   ScanReport report_;
   PhaseClock clock_{report_.phases, options_.progress};
 };

@@ -264,6 +264,7 @@ class SortFileRun {
     std::exception_ptr too_much;  // the error of a GPU in the previous plan
     for (;;) {
       std::optional<SortRun> run;
+      outputs_.begin_attempt();
       try {
         run.emplace(context_, backends, devices, report_);
       } catch (const NoPlanError&) {

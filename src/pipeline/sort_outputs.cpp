@@ -2,6 +2,7 @@
 #include "pipeline/sort_outputs.hpp"
 
 #include "core/error.hpp"
+#include "io/stop_event.hpp"
 
 #include <fmt/format.h>
 
@@ -101,7 +102,7 @@ void SortOutputs::prepare(std::optional<uint64_t> keys, uint64_t most) {
 }
 
 void SortOutputs::start() {
-  has_started_ = true;
+  if (!gate_.pass()) throw Stopped();
   if (is_count_late_) return;  // finish() writes the headers
   if (!main_.header.empty()) main_.output->write_header(main_.header);
   if (second_ && !second_->header.empty()) second_->output->write_header(second_->header);
@@ -146,14 +147,15 @@ void SortOutputs::commit() {
   sweepsort::commit(all, options_.in_place ? &input_.file() : nullptr);
 }
 
-void SortOutputs::stop() const {
-  if (!has_started_) return;  // another attempt may follow
+void SortOutputs::stop() {
+  if (!gate_.close()) return;  // another attempt may follow
   main_.output->stop();
   if (second_) second_->output->stop();
 }
 
 bool SortOutputs::has_streamed() const {
-  return has_started_ && (main_.output->is_sequential() || (second_ && second_->output->is_sequential()));
+  return gate_.is_passed() &&
+         (main_.output->is_sequential() || (second_ && second_->output->is_sequential()));
 }
 
 uint64_t SortOutputs::bytes() const {

@@ -4,12 +4,12 @@
 #include "core/checked.hpp"
 #include "io/disk_space.hpp"
 #include "io/output.hpp"
+#include "io/write_gate.hpp"
 #include "pipeline/record_sink.hpp"
 #include "pipeline/sort_input.hpp"
 #include "pipeline/sort_values.hpp"
 #include "sweepsort.hpp"
 
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,7 +28,10 @@ class SortOutputs {
   void prepare(std::optional<uint64_t> keys, uint64_t max_elements = ~uint64_t{0});
   /// The space that each output needs for the result of `keys` keys; only for outputs that are files.
   std::vector<SpaceNeed> needs(uint64_t keys);
-  /// Writes the headers that are known by now. Call it before the first record is written.
+  /// Call this before an attempt to sort, which may follow another one.
+  void begin_attempt() { gate_.open_again(); }
+  /// Writes the headers that are known by now. Call it before the first record is written. Throws Stopped if
+  /// stop() was called before.
   void start();
   /// Returns a sink for records of `transfer`'s shape. Call prepare() first.
   std::unique_ptr<RecordSink> sink(const Transfer& transfer, std::span<const std::byte> expected);
@@ -42,8 +45,9 @@ class SortOutputs {
   /// takes precedence over the input if it gives a format or a type.
   FileFormat format() const;
   bool is_sequential() const { return main_.output->is_sequential(); }
-  /// If writing has started: no thread waits for a pipe's reader any longer. Thread-safe.
-  void stop() const;
+  /// After a failure: nothing is written any more, and no thread waits for a pipe's reader any longer. If
+  /// nothing was written, another attempt may follow. Thread-safe.
+  void stop();
   /// Whether something may have been written to a pipe, so that another attempt is impossible.
   bool has_streamed() const;
   uint64_t bytes() const;
@@ -75,7 +79,7 @@ class SortOutputs {
   std::optional<File> second_;  // values, or counts
   uint64_t count_ = 0;
   bool is_count_late_ = false;  // known only when all elements are written
-  std::atomic<bool> has_started_ = false;
+  WriteGate gate_;
 };
 
 }  // namespace sweepsort
