@@ -105,6 +105,12 @@ class LayoutFinder {
     layout_.endian = options_.endian.value_or(Endian::little);
     layout_.data_offset = options_.skip_bytes;
     const size_t width = key_bytes(*type);
+    // Whatever the input's length, which for a stream is not known: the same options are right or wrong.
+    if (options_.read_bytes.value_or(0) % width != 0)
+      throw UsageError(fmt::format("{}: --read-bytes {} is not a multiple of the {} bytes of a {} key", name_,
+                                   *options_.read_bytes, width, sweepsort::name(*type)),
+                       fmt::format("read {} or {} bytes", *options_.read_bytes / width * width,
+                                   round_up(*options_.read_bytes, width)));
     if (!file_bytes_ && !options_.read_bytes) {
       layout_.count = unknown_count;
       return;

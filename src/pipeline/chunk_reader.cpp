@@ -25,7 +25,7 @@ void ChunkReader::start(size_t chunk_bytes) {
 }
 
 uint64_t ChunkReader::input_bytes() const {
-  if (stream_) return stream_->position();
+  if (stream_) return stream_->input_bytes();
   return has_window_ ? layout_.data_bytes() : file_.size();
 }
 

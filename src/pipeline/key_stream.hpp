@@ -4,6 +4,7 @@
 #include "io/input_file.hpp"
 #include "io/layout.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -16,8 +17,10 @@ class KeyStream {
   KeyStream(InputFile& file, const FileOptions& options);
 
   const Layout& layout() const { return layout_; }
-  /// Bytes taken from the stream so far, including those before the keys.
-  uint64_t position() const { return position_; }
+  /// Bytes taken from the stream so far, including a header; with a window, those of the keys.
+  uint64_t input_bytes() const {
+    return position_ - (options_.has_window() ? std::min(position_, options_.skip_bytes) : 0);
+  }
 
   /// Fills `to` with the bytes of the next keys, unless the keys end first. Returns the number of bytes. Only
   /// at the end may these be incomplete keys.

@@ -39,6 +39,17 @@ size_t SortInput::Part::read_next(std::span<std::byte> to) {
   return got;
 }
 
+template <class Look>
+void SortInput::with_hints_for_all(const Look& look) const {
+  try {
+    look();
+  } catch (const Error& error) {
+    const auto names = [&](const char* option) { return error.hint().find(option) != std::string::npos; };
+    if (parts_.size() == 1 || !(names("--skip-bytes") || names("--read-bytes") || names("--format"))) throw;
+    throw Error(error.what(), "sort this one by itself first: options apply to all inputs");
+  }
+}
+
 SortInput::SortInput(const std::vector<std::string>& paths, const FileOptions& options, InputUse use)
     : options_(options) {
   uint64_t count = 0;
@@ -56,12 +67,7 @@ SortInput::SortInput(const std::vector<std::string>& paths, const FileOptions& o
   }
   for (const auto& of_path : parts_) {
     Part& part = *of_path;
-    try {
-      part.find_layout(options_);
-    } catch (const Error& error) {
-      if (paths.size() == 1 || error.hint().find("--skip-bytes") == std::string::npos) throw;
-      throw Error(error.what(), "sort this one by itself first: options apply to all inputs");
-    }
+    with_hints_for_all([&] { part.find_layout(options_); });
     if (part.layout().type != type())
       throw Error(fmt::format("{}: holds {} keys, but {} holds {}", part.file.name(),
                               sweepsort::name(part.layout().type), file().name(), sweepsort::name(type())),
@@ -129,7 +135,7 @@ size_t SortInput::keys_of_read(Part& part, std::span<std::byte> bytes, bool is_e
   if (!is_end || !part.stream) return keys.size();
   const int fd = part.file.fd();
   if (!part.stream->may_have_more() || can_be_read(std::span(&fd, 1), false, &*stop_)[0])
-    part.stream->check_length();
+    with_hints_for_all([&] { part.stream->check_length(); });
   return keys.size();
 }
 
@@ -181,7 +187,7 @@ uint64_t SortInput::bytes() const {
   uint64_t sum = 0;
   for (const auto& part : parts_) {
     if (part->stream)
-      sum += part->stream->position();
+      sum += part->stream->input_bytes();
     else
       sum += options_.has_window() ? part->file_layout.data_bytes() : part->file.size();
   }
@@ -253,7 +259,7 @@ void SortInput::check_ends() {
     for (const Part* part : open) files.push_back(part->file.fd());
     const std::vector<bool> ready = can_be_read(files, true, &*stop_);
     for (size_t i = 0; i < open.size(); ++i)
-      if (ready[i]) open[i]->stream->check_length();
+      if (ready[i]) with_hints_for_all([&] { open[i]->stream->check_length(); });
     std::erase_if(open, [](const Part* part) { return !part->stream->may_have_more(); });
   }
 }

@@ -104,6 +104,10 @@ class SortInput {
     uint64_t taken = 0;  // bytes of keys that read_next() has read
   };
 
+  /// Calls look(). If the hint of an error names options that would change what is read of the other inputs,
+  /// too, replaces it.
+  template <class Look>
+  void with_hints_for_all(const Look& look) const;
   std::unique_ptr<KeySource> keys_of_files();
   const Layout& first_layout() const { return parts_.front()->layout(); }
   /// Converts the whole keys among `bytes`, which were read from a part, to host byte order. Returns their
