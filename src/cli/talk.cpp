@@ -210,9 +210,7 @@ void note_misleading_name(std::string_view command, const Arguments& arguments, 
       named == FileFormat::npy || contents.endian == Endian::little || key_bytes(type) == 1;
   const bool would_do = named != format && (!named_type || *named_type == type) && has_order;
   if (would_do && command != "generate")
-    return say_hint(
-        fmt::format("use --output-format {}{}, or rename it", name(named),
-                    command == "scan" && named != FileFormat::raw ? " (with a file as input)" : ""));
+    return say_hint(fmt::format("use --output-format {}, or rename it", name(named)));
   if (format == FileFormat::npy)
     return say_hint("rename it: other programs may read it as bare keys if it is not called .npy");
   if (format == FileFormat::sosd && named == FileFormat::sosd) return say_hint(sosd_hint(output, type));

@@ -145,18 +145,26 @@ class ScanFileRun {
     report_.endian = layout().endian;
     if (report_.output_format == FileFormat::sosd)
       require_sosd(output_type_, layout().endian, output_->name(), "name another --output-format");
-    if (layout().count == unknown_count) {  // a raw stream: no header, and no length to reserve
-      if (report_.output_format == FileFormat::raw) return;
-      throw Error(
-          fmt::format(
-              "{}: its format begins with the number of elements, which is known only at the end of {}",
-              output_->name(), input_name()),
-          "leave --output-format out, or scan a file");
-    }
+    if (reader_.is_stream() && layout().format == FileFormat::raw) return prepare_for_any_length();
     header_ = output_type_ == layout().type && report_.output_format == layout().format
                   ? output_header(layout(), layout().count)
                   : new_header(report_.output_format, output_type_, layout().endian, layout().count);
     output_->reserve(header_.size() + bytes_of(layout().count, key_bytes(output_type_)));
+  }
+
+  /// For a stream without a header. It is not asked whether its end has been seen already, so that a short
+  /// one is scanned like a long one.
+  void prepare_for_any_length() {
+    if (report_.output_format == FileFormat::raw) return;
+    if (output_->is_sequential())
+      throw Error(
+          fmt::format(
+              "{}: its format begins with the number of elements, which is known only at the end of {}",
+              output_->name(), input_name()),
+          "leave --output-format out, or name a file for the output");
+    // The header for more elements than can exist is at least as long as any other.
+    header_ = new_header(report_.output_format, output_type_, layout().endian, uint64_t{1} << 62);
+    is_count_late_ = true;
   }
 
   ScanJob job(const Backend& backend) const {
@@ -191,6 +199,9 @@ class ScanFileRun {
     clock_.last().bytes = reader_.count() * key_bytes(layout().type);
     report_.count = reader_.count();
     report_.input_bytes = reader_.input_bytes();
+    if (is_count_late_)
+      output_->write_at(
+          0, new_header(report_.output_format, output_type_, layout().endian, report_.count, header_.size()));
     report_.output_bytes = header_.size() + report_.count * key_bytes(output_type_);
     if (report_.count != 0 && !summary.total_overflows) report_.total = key_text(output_type_, summary.total);
     report_.algorithm = summary.algorithm;
@@ -207,7 +218,7 @@ class ScanFileRun {
     Turnstile writes;  // for a pipe
     gate_.open_again();
     std::vector<LastElement> last(job.workers);
-    if (!header_.empty()) output_->write_header(header_);
+    if (!header_.empty() && !is_count_late_) output_->write_header(header_);
     const auto turn = [&](uint32_t worker, uint64_t index) {
       ReadChunk chunk;
       const auto place = [&](size_t offset) { return session.begin_chunk(worker, offset); };
@@ -290,6 +301,7 @@ class ScanFileRun {
   KeyType output_type_ = KeyType::u8;
   std::unique_ptr<Output> output_;
   std::vector<std::byte> header_;
+  bool is_count_late_ = false;  // the header is written at the end
   WriteGate gate_;
   ScanReport report_;
   PhaseClock clock_{report_.phases, options_.progress};
