@@ -150,7 +150,9 @@ std::unique_ptr<Output> open_stream(FileDescriptor file, const std::string& name
 
 std::unique_ptr<Output> open_standard_output(const OutputOptions& options) {
   const std::string name = "standard output";
-  FileDescriptor copy(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
+  // A plan may be requested on a terminal, because it writes no keys.
+  FileDescriptor copy(options.only_planned ? ::open("/dev/null", O_WRONLY | O_CLOEXEC)
+                                           : ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
   if (!copy) throw system_error(name, "write", errno);
   return open_stream(std::move(copy), name, options);
 }

@@ -133,7 +133,10 @@ class SortFileRun {
     for (const std::string& line : input_.notes()) log(line);
     for (const std::string& line : values_.notes()) log(line);
     describe_files();
-    if (!options_.plan_only) prepare();
+    if (options_.plan_only)
+      require_plannable();
+    else
+      prepare();
     const std::vector<PhaseTime> so_far = report_.phases;
     // A stream that was not collected completely is large, but its size is unknown.
     constexpr uint64_t many = uint64_t{1} << 36;
@@ -231,11 +234,25 @@ class SortFileRun {
     report_.output_format = outputs_.format();
   }
 
+  /// What a sort would refuse, as far as that is known without the keys.
+  void require_plannable() {
+    if (input_.count() || is_unique(options_.result))
+      outputs_.require_headers(input_.count());
+    else if (options_.inputs_are_sorted)
+      outputs_.require_headers(outputs_.is_sequential() ? input_.announced_count() : std::nullopt);
+    if (!input_.count() && (options_.referee != Referee::none || options_.repeat != 0))
+      throw UsageError(
+          fmt::format("--dry-run with {}: whether all keys fit in memory is not known of a stream",
+                      options_.repeat != 0 ? "--repeat" : "--validate"),
+          "leave one of them out, or name a file");
+  }
+
   void prepare() {
     input_.leave_standard_input_behind();
     clock_.run(Phase::prepare, 0, [&](const MovedFunction&) {
       if (!values_.files().empty()) report_.value_bytes = values_.bytes();
       report_.values_format = values_.format();
+      report_.values_endian = values_.endian();
       if (input_.count()) outputs_.prepare(report_.count);
       report_.output_bytes = outputs_.bytes();
     });
@@ -337,9 +354,7 @@ SortReport sort_files_with(const SortEnvironment& environment, const std::vector
   check_options(inputs, output, options);
   for (const std::string& of : {output, options.values_output, options.counts_output})
     refuse_shared_pipe(inputs, of);
-  // A plan may be requested on a terminal, because it writes no keys.
-  const bool is_terminal_spared = options.plan_only && output == "-";
-  return SortFileRun(environment, inputs, is_terminal_spared ? "/dev/null" : output, options).run();
+  return SortFileRun(environment, inputs, output, options).run();
 }
 
 }  // namespace sweepsort

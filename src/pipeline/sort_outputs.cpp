@@ -85,7 +85,7 @@ std::vector<SpaceNeed> SortOutputs::needs(uint64_t keys) {
   return all;
 }
 
-void SortOutputs::prepare(std::optional<uint64_t> keys, uint64_t most) {
+void SortOutputs::require_headers(std::optional<uint64_t> keys) {
   describe(keys);
   const auto refuse_pipe = [&](const File& file) {
     if (is_count_late_ && file.output->is_sequential() && !file.header.empty())
@@ -95,6 +95,10 @@ void SortOutputs::prepare(std::optional<uint64_t> keys, uint64_t most) {
   };
   refuse_pipe(main_);
   if (second_) refuse_pipe(*second_);
+}
+
+void SortOutputs::prepare(std::optional<uint64_t> keys, uint64_t most) {
+  require_headers(keys);
   if (!keys) return;
   const uint64_t elements = std::min(max_elements(*keys), most);
   main_.output->reserve(main_.bytes(elements));

@@ -26,6 +26,9 @@ class SortOutputs {
   /// Makes the headers, and reserves disk space, for the result of `keys` keys of the input, of which at most
   /// `max_elements` are written. If the number of keys is not known yet, no space is reserved.
   void prepare(std::optional<uint64_t> keys, uint64_t max_elements = ~uint64_t{0});
+  /// Throws Error if an output is a pipe whose header must give a count that is known only at the end.
+  /// prepare() does so, too.
+  void require_headers(std::optional<uint64_t> keys);
   /// The space that each output needs for the result of `keys` keys; only for outputs that are files.
   std::vector<SpaceNeed> needs(uint64_t keys);
   /// Call this before an attempt to sort, which may follow another one.
