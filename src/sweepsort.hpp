@@ -123,6 +123,7 @@ struct SortReport {
   Endian endian = Endian::little;  // of the keys in the files
   uint32_t value_bytes = 0;        // of each value that travels with a key; 0: none
   FileFormat values_format = FileFormat::raw;
+  Endian values_endian = Endian::little;
   /// The one asked for, else the input's format; for a permutation, what the output's name says, else the
   /// input's.
   FileFormat output_format = FileFormat::raw;

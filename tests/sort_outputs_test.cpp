@@ -1,4 +1,4 @@
-// sort_outputs_test.cpp - the widths, lengths and first bytes of a sort's outputs, where a whole sort would take
+// sort_outputs_test.cpp - widths, lengths and first bytes of a sort's outputs, where a whole sort would take
 // more than 2^32 keys or one unlucky moment.
 #include "pipeline/sort_outputs.hpp"
 

@@ -15,6 +15,7 @@
 #include <array>
 #include <filesystem>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace sweepsort::cli {
@@ -120,13 +121,19 @@ std::vector<std::string> all_outputs(const std::string& output, const SortFileOp
 void note_misleading_values_name(const std::string& output, const SortReport& report) {
   const FileFormat named = format_from_name(output);
   const std::optional<KeyType> type = type_from_name(output);
-  if (named == FileFormat::raw && !type) return;
-  if (named == report.values_format && (!type || key_bytes(*type) == report.value_bytes)) return;
+  const FileFormat format = report.values_format;
+  const bool is_big = format == FileFormat::raw && report.values_endian == Endian::big;
+  const bool says_nothing = named == FileFormat::raw && !type;
+  if (says_nothing && (format != FileFormat::sosd || goes_to_stdout(output) || output.starts_with("/dev/")))
+    return;
+  if (!says_nothing && named == format && (!type || key_bytes(*type) == report.value_bytes) && !is_big)
+    return;
   const std::string said = fmt::format("{}{}{}", named == FileFormat::raw ? "" : name(named),
                                        type && named != FileFormat::raw ? " " : "", type ? name(*type) : "");
-  say("sort", fmt::format("{}: holds {} values of {} bytes, although its name says {}", output,
-                          name(report.values_format), report.value_bytes, said));
-  say_hint("values keep format and width: rename the file");
+  say("sort", fmt::format("{}: holds {}{} values of {} bytes, {}", output, is_big ? "big-endian " : "",
+                          name(format), report.value_bytes,
+                          says_nothing ? "but its name does not say so" : "although its name says " + said));
+  say_hint("values keep format, width and byte order: rename the file");
 }
 
 void note_misleading_names(const Arguments& arguments, const std::string& output,

@@ -84,7 +84,8 @@ void SortValues::examine(Part& part, const SortFileOptions& options, std::option
   if (are_added_ && (is_floating(layout.type) || is_signed(layout.type)))
     throw Error(
         fmt::format("{}: holds {} values, but --counts sums unsigned ones", file.name(), name(layout.type)),
-        "use --values-type u32 or u64 if they are unsigned");
+        layout.format == FileFormat::npy ? "save them as unsigned integers: array.astype('u8')"
+                                         : "use --values-type u32 or u64 if they are unsigned");
   if (!like_) like_ = &part;
   if (layout.type != like_->layout.type || layout.is_swapped() != like_->layout.is_swapped())
     throw Error(fmt::format("{}: holds {}{} values, but {} {}{}", file.name(),

@@ -28,6 +28,7 @@ class SortValues {
   /// Bytes of one value: 4 or 8; 0 if there are no values.
   uint32_t bytes() const { return bytes_; }
   FileFormat format() const { return parts_.empty() ? FileFormat::raw : first_layout().format; }
+  Endian endian() const { return parts_.empty() ? Endian::little : first_layout().endian; }
   /// Throws Error unless there are as many values as the `keys` of the input and, with one file per input, in
   /// each as many as its input has keys, as far as that is known. Otherwise values would go with keys of
   /// another input.
