@@ -67,7 +67,7 @@ void ExternalSort::reserve(uint64_t count) {
   for (const uint64_t records : planned_) runs_.push_back(make_run(job_.transfer.shape, records));
 }
 
-uint64_t ExternalSort::count() const {
+uint64_t ExternalSort::records_in_runs() const {
   return std::accumulate(runs_.begin(), runs_.end(), uint64_t{0},
                          [](uint64_t sum, const IndexedRun& run) { return sum + run.run->count(); });
 }
@@ -132,7 +132,7 @@ Fingerprint ExternalSort::form_runs(const RecordSource& source, const MovedFunct
         if (item >= planned_.size()) return false;
         const uint64_t count = planned_[item];
         total += load_records(source, item * most, count, lanes_.session(lane, count), job_.transfer, moved);
-        taken_ += count;
+        records_read_ += count;
         return true;
       },
       [&](uint32_t lane, uint64_t item) { save_run(lanes_[lane], planned_[item], item); });
@@ -150,7 +150,7 @@ void ExternalSort::form_runs(const StreamFunction& stream) {
         if (ended) return false;
         counts[lane] = stream(lanes_.session(lane, most), item * most, most);
         ended = counts[lane] < most;
-        taken_ += counts[lane];
+        records_read_ += counts[lane];
         return counts[lane] != 0;
       },
       [&](uint32_t lane, uint64_t item) {

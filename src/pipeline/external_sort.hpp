@@ -68,9 +68,9 @@ class ExternalSort {
   void adopt(std::vector<std::unique_ptr<Run>> runs, RunInspector& inspector);
 
   /// The number of records read into runs.
-  uint64_t taken() const { return taken_; }
+  uint64_t records_read() const { return records_read_; }
   /// The number of records in the runs.
-  uint64_t count() const;
+  uint64_t records_in_runs() const;
   /// All runs together, if they keep the first of equal keys.
   const std::optional<StoreResult>& packed() const { return packed_; }
   /// How records are merged: with a value that is a count, if runs keep counts.
@@ -111,7 +111,7 @@ class ExternalSort {
   std::unique_ptr<RunStore> store_;  // until the end of the last pass
   std::vector<IndexedRun> runs_;
   std::vector<uint64_t> planned_;  // records in each of the runs that reserve() made room for
-  uint64_t taken_ = 0;
+  uint64_t records_read_ = 0;
   std::optional<StoreResult> packed_;
   std::optional<bool> keep_counts_;    // empty until there is a run
   uint64_t samples_ = 0;               // of a stream's runs

@@ -141,15 +141,17 @@ Fingerprint form_runs(SortRun& sort, ExternalSort& external) {
     context.values.check_unchanged();
   });
   if (const auto& packed = external.packed()) sort.check_sorted(*packed, loaded);
-  sort.clock.last().bytes = external.taken() * key_bytes(context.input.type()) + context.values.file_bytes();
+  sort.clock.last().bytes =
+      external.records_read() * key_bytes(context.input.type()) + context.values.file_bytes();
   if (!context.input.count()) {
-    sort.report.count = external.taken();
-    context.values.check_counts(context.input, external.taken());
-    context.outputs.prepare(external.taken(), external.count());
+    sort.report.count = external.records_read();
+    context.values.check_counts(context.input, external.records_read());
+    context.outputs.prepare(external.records_read(), external.records_in_runs());
   }
   sort.clock.note_stages(external.lanes().times());
   if (packing_of(sort) != RunPacking::none && context.options.log)
-    context.options.log(fmt::format("runs: {} of {} keys are left{}", external.count(), external.taken(),
+    context.options.log(fmt::format("runs: {} of {} keys are left{}", external.records_in_runs(),
+                                    external.records_read(),
                                     external.transfer().values == ValueKind::counts ? ", with counts" : ""));
   return loaded;
 }
@@ -157,7 +159,7 @@ Fingerprint form_runs(SortRun& sort, ExternalSort& external) {
 StoreResult merge_runs(SortRun& sort, ExternalSort& external) {
   const SortContext& context = sort.context;
   const bool is_merge = context.options.inputs_are_sorted;
-  const uint64_t bytes = external.count() * external.transfer().shape.bytes();
+  const uint64_t bytes = external.records_in_runs() * external.transfer().shape.bytes();
   const StageTimes before = external.lanes().times();
   const uint64_t runs = external.runs();
   const uint64_t passes = passes_of(runs, sort.plan.fan_in);
