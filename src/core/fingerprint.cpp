@@ -8,6 +8,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <string>
+#include <type_traits>
 
 namespace sweepsort {
 namespace {
@@ -123,48 +125,46 @@ Fingerprint fingerprint_of(std::span<const std::byte> bytes, uint64_t secret) {
   return {count, with_best_vectors(SumLoop<Bits>{bytes.data(), count, secret})};
 }
 
+/// Calls f with a type of `key_bytes` bytes.
+template <class F>
+Fingerprint with_bits(size_t key_bytes, const F& f) {
+  switch (key_bytes) {
+    case 1: return f(std::type_identity<uint8_t>());
+    case 2: return f(std::type_identity<uint16_t>());
+    case 4: return f(std::type_identity<uint32_t>());
+    case 8: return f(std::type_identity<uint64_t>());
+    default: throw Error("internal: no keys have " + std::to_string(key_bytes) + " bytes");
+  }
+}
+
 }  // namespace
 
 Fingerprint fingerprint(std::span<const std::byte> bytes, size_t key_bytes, uint64_t secret) {
   if (key_bytes == 0 || bytes.size() % key_bytes != 0)
     throw Error("internal: a fingerprint of part of a key");
-  switch (key_bytes) {
-    case 1: return fingerprint_of<uint8_t>(bytes, secret);
-    case 2: return fingerprint_of<uint16_t>(bytes, secret);
-    case 4: return fingerprint_of<uint32_t>(bytes, secret);
-    case 8: return fingerprint_of<uint64_t>(bytes, secret);
-    default: throw Error("internal: no keys have " + std::to_string(key_bytes) + " bytes");
-  }
+  return with_bits(key_bytes,
+                   [&]<class Bits>(std::type_identity<Bits>) { return fingerprint_of<Bits>(bytes, secret); });
 }
 
 Fingerprint pair_fingerprint(std::span<const std::byte> keys, size_t key_bytes,
                              std::span<const std::byte> values, size_t value_bytes, uint64_t secret) {
-  switch (key_bytes) {
-    case 1: return pair_fingerprint_of<uint8_t>(keys, values, value_bytes, secret);
-    case 2: return pair_fingerprint_of<uint16_t>(keys, values, value_bytes, secret);
-    case 4: return pair_fingerprint_of<uint32_t>(keys, values, value_bytes, secret);
-    default: return pair_fingerprint_of<uint64_t>(keys, values, value_bytes, secret);
-  }
+  return with_bits(key_bytes, [&]<class Bits>(std::type_identity<Bits>) {
+    return pair_fingerprint_of<Bits>(keys, values, value_bytes, secret);
+  });
 }
 
 Fingerprint unique_fingerprint(std::span<const std::byte> keys, size_t key_bytes,
                                std::span<const uint32_t> ends, uint64_t secret) {
-  switch (key_bytes) {
-    case 1: return unique_fingerprint_of<uint8_t>(keys, ends, secret);
-    case 2: return unique_fingerprint_of<uint16_t>(keys, ends, secret);
-    case 4: return unique_fingerprint_of<uint32_t>(keys, ends, secret);
-    default: return unique_fingerprint_of<uint64_t>(keys, ends, secret);
-  }
+  return with_bits(key_bytes, [&]<class Bits>(std::type_identity<Bits>) {
+    return unique_fingerprint_of<Bits>(keys, ends, secret);
+  });
 }
 
 Fingerprint counted_fingerprint(std::span<const std::byte> keys, size_t key_bytes,
                                 std::span<const std::byte> counts, uint64_t secret) {
-  switch (key_bytes) {
-    case 1: return counted_fingerprint_of<uint8_t>(keys, counts, secret);
-    case 2: return counted_fingerprint_of<uint16_t>(keys, counts, secret);
-    case 4: return counted_fingerprint_of<uint32_t>(keys, counts, secret);
-    default: return counted_fingerprint_of<uint64_t>(keys, counts, secret);
-  }
+  return with_bits(key_bytes, [&]<class Bits>(std::type_identity<Bits>) {
+    return counted_fingerprint_of<Bits>(keys, counts, secret);
+  });
 }
 
 uint64_t random_secret() {
