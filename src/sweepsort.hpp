@@ -127,6 +127,7 @@ struct SortReport {
   /// The one asked for, else the input's format; for a permutation, what the output's name says, else the
   /// input's.
   FileFormat output_format = FileFormat::raw;
+  KeyType output_type = KeyType::u32;  // the keys' type; of positions u32, or u64 beyond 2^32 keys
   uint64_t input_bytes = 0;
   uint64_t output_bytes = 0;
   std::string backend;        // "cpu", "cuda"

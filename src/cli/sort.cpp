@@ -138,10 +138,10 @@ void note_misleading_values_name(const std::string& output, const SortReport& re
 
 void note_misleading_names(const Arguments& arguments, const std::string& output,
                            const SortFileOptions& options, const SortReport& report) {
-  const KeyType position = report.count <= uint64_t{1} << 32 ? KeyType::u32 : KeyType::u64;
-  const Contents keys{report.type, report.output_format, report.endian};
-  const Contents positions{position, report.output_format};
-  note_misleading_name("sort", arguments, output, has_positions(options.result) ? positions : keys);
+  // Positions and counts are little-endian.
+  note_misleading_name("sort", arguments, output,
+                       {report.output_type, report.output_format,
+                        has_positions(options.result) ? Endian::little : report.endian});
   note_misleading_name("sort", arguments, options.counts_output,
                        {KeyType::u64, format_from_name(options.counts_output)});
   if (report.value_bytes != 0 && !arguments.has("quiet"))

@@ -21,6 +21,10 @@ class Error : public std::runtime_error {
   std::string hint_;
 };
 
+/// The hint where a check shows that data were changed on their way.
+inline constexpr const char* try_elsewhere =
+    "the memory or the device may be faulty: try again, or on another machine";
+
 /// The command line or the options make no sense. Same exit code as Error, but different advice.
 class UsageError : public Error {
  public:

@@ -30,7 +30,7 @@ void take_samples(IndexedRun& run, uint64_t first, std::span<const std::byte> ke
 /// For a run that has as many places as distinct keys were counted, where a later read finds another number.
 Error changed_keys(const IndexedRun& run) {
   return Error(fmt::format("sorted keys changed between two reads: {} had been different", run.run->count()),
-               "the memory or the device may be faulty: try again, or on another machine");
+               try_elsewhere);
 }
 
 /// Turns what a sink writes into a column of a run; keys also into its samples.

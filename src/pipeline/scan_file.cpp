@@ -253,7 +253,7 @@ class ScanFileRun {
       throw Error(fmt::format("{}: the scanned elements do not add up; {}", output_->name(),
                               output_->is_sequential() ? "what was written there is wrong"
                                                        : "the result was discarded"),
-                  "the memory or the device may be faulty: try again, or on another machine");
+                  try_elsewhere);
     report_.verified = verify;
     // For floats, which are summed in parts, the session's total may be rounded differently.
     if (job.kind == ScanKind::inclusive) summary.total = std::ranges::max(last, {}, &LastElement::end).bits;

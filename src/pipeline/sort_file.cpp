@@ -153,6 +153,7 @@ class SortFileRun {
           sort_on(which);
         },
         [&] { return may_run_again(); });
+    report_.output_type = outputs_.type();
     if (!options_.plan_only && report_.referee_agrees.value_or(true)) commit();
     report_.input_bytes = input_.bytes() + values_.file_bytes();
     report_.total_s = seconds_since(start_) - time_of(report_.phases, Phase::repeat);

@@ -46,10 +46,13 @@ FileFormat SortOutputs::format() const {
   return named != FileFormat::raw || type_from_name(name()) ? named : input_.format();
 }
 
+KeyType SortOutputs::type() const {
+  if (!has_positions(options_.result)) return input_.type();
+  return main_.element_bytes == sizeof(uint32_t) ? KeyType::u32 : KeyType::u64;
+}
+
 std::vector<std::byte> SortOutputs::main_header(uint64_t count, size_t min_bytes) const {
-  if (has_positions(options_.result))
-    return new_header(format(), main_.element_bytes == 4 ? KeyType::u32 : KeyType::u64, Endian::little, count,
-                      min_bytes);
+  if (has_positions(options_.result)) return new_header(format(), type(), Endian::little, count, min_bytes);
   if (!is_count_late_ && format() == input_.format()) return input_.header(count);
   return new_header(format(), input_.type(), input_.endian(), count, min_bytes);
 }

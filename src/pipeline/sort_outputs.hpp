@@ -47,6 +47,8 @@ class SortOutputs {
   /// The requested format, or the input's. Positions have another type than the input, so the output's name
   /// takes precedence over the input if it gives a format or a type.
   FileFormat format() const;
+  /// Of what the main output holds. Call prepare() first.
+  KeyType type() const;
   bool is_sequential() const { return main_.output->is_sequential(); }
   /// After a failure: nothing is written any more, and no thread waits for a pipe's reader any longer. If
   /// nothing was written, another attempt may follow. Thread-safe.

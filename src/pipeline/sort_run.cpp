@@ -66,14 +66,14 @@ void SortRun::complete_plan(uint64_t runs) {
 }
 
 void SortRun::check_sorted(const StoreResult& sorted, const Fingerprint& wanted) const {
-  constexpr const char* advice = "the memory or the device may be faulty: try again, or on another machine";
   const std::string& name = context.outputs.name();
   const char* const fate =
       context.outputs.has_streamed() ? "what was written there is wrong" : "the result was discarded";
   if (context.options.verify && !sorted.is_ordered)
-    throw Error(fmt::format("{}: the sorted keys are not in order; {}", name, fate), advice);
+    throw Error(fmt::format("{}: the sorted keys are not in order; {}", name, fate), try_elsewhere);
   if (context.options.verify && wanted != sorted.fingerprint)
-    throw Error(fmt::format("{}: the sorted keys are not the keys of the input; {}", name, fate), advice);
+    throw Error(fmt::format("{}: the sorted keys are not the keys of the input; {}", name, fate),
+                try_elsewhere);
 }
 
 void SortRun::finish(const StoreResult& stored, const Fingerprint& loaded, const Fingerprint& wanted) {
