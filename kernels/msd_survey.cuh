@@ -72,6 +72,9 @@ inline constexpr uint64_t frequent_from = uint64_t{1} << (sizeof(Bits) == 8 ? 23
 inline constexpr uint32_t frequent_top_share = 2;
 /// Keys with at most this many live bits need so few passes that splitters are no better (live_bits.cuh).
 inline constexpr uint32_t max_passed_bits = 40;
+/// Nor are buckets, if the keys of pairs are doubles of so few live bits, as whole numbers are, and this many
+/// samples repeat a value: of 2^20 values 8 do. (If each number comes once, passes take longer.)
+inline constexpr uint32_t min_repeated_reals = 4;
 
 /// Runs in one block, all of whose threads call everything. `of_floats`: values may be divided, not bits. (A
 /// survey of 2^22 normal u64 keys that could do that, too, took 38 us instead of 33.)
@@ -106,9 +109,7 @@ class Survey : SampleSpread<Bits, of_floats> {
     // The methods. If each value occurs many times, the parts of a bucket are crowded, too, and few digits
     // vary. If keys are uneven, some values may occur much more often than others.
     const bool is_even = is_even_by_value_ || (is_even_ && !plan_.is_pieced);
-    // (Pairs that are divided by values have neither parts by places nor narrow keys.)
-    const bool may_be_dense = is_even && !(task_.with_values && is_even_by_value_);
-    const uint32_t keys_per_value = may_be_dense ? task_.keys_per_value : sorted_keys_per_value;
+    const uint32_t keys_per_value = is_even ? task_.keys_per_value : sorted_keys_per_value;
     // With v values, about samples^2 / 2v samples repeat one.
     const uint64_t repeated = samples - min(shared_.values.distinct, samples);
     const bool repeats_often =
@@ -117,8 +118,13 @@ class Survey : SampleSpread<Bits, of_floats> {
     const bool has_few_digits = task_.with_values && shared_.map.range <= (task_.count - 1) / 2 &&
                                 shared_.map.range >> task_.passed_bits == 0 &&
                                 (smallest_ ^ largest_) >> round_up(task_.passed_bits, digit_bits) == 0;
-    const bool repeats = shared_.map.range < (task_.count - 1) / keys_per_value || has_few_digits ||
-                         (is_even_by_value_ && repeats_often);
+    bool repeats = shared_.map.range < (task_.count - 1) / keys_per_value || has_few_digits ||
+                   (is_even_by_value_ && repeats_often);
+    if constexpr (of_floats && sizeof(Bits) == 8)
+      if (task_.with_values && !has_top && repeated >= min_repeated_reals) {
+        repeats |= count_live_bits() <= max_passed_bits;
+        __syncthreads();  // may_split_now() uses the same memory
+      }
     const bool splits = may_split_now();
     if (threadIdx.x == 0) {
       is_crowded |= has_top && !has_apart_;
@@ -217,11 +223,15 @@ class Survey : SampleSpread<Bits, of_floats> {
   /// Whether splitters are better than passes by digits: the sample must show that many bits vary.
   __device__ __forceinline__ bool may_split_now() {
     if (task_.split_bits == 0 || maybe_few_ || plan_.order.guess() != Guess::unordered) return false;
+    return count_live_bits() > max_passed_bits;
+  }
+  /// In how many bits the samples differ.
+  __device__ __forceinline__ uint32_t count_live_bits() {
     Bits differing = 0;
 #pragma unroll
     for (uint32_t k = 0; k < samples_per_thread; ++k) differing |= key_[k] ^ smallest_;
     differing = block_or<threads>(differing, shared_.least);
-    return __popcll(differing) > static_cast<int>(max_passed_bits);
+    return static_cast<uint32_t>(__popcll(differing));
   }
   /// No map divides the keys. Either splitters do, or no method here is suitable. Called by one thread.
   __device__ __forceinline__ void leave_map(bool splits) {

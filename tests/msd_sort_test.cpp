@@ -388,6 +388,22 @@ TEST_CASE("pairs of few live digits are not divided by splitters", "[device]") {
   CHECK((plan.falls_back && !plan.is_split));
 }
 
+TEST_CASE("pairs with doubles that are whole numbers go by digits if these repeat", "[device]") {
+  std::mt19937_64 random(test_seed());
+  std::vector<double> keys(on_gpu ? 1'000'003 : 12'011);
+  const auto fill = [&](const auto& next) {
+    for (double& key : keys) key = static_cast<double>(next());
+  };
+  fill([&] { return random() % 65'536 + 65'536; });
+  CHECK(msd_sort<double, uint32_t>(keys, {}).falls_back);
+  fill([&] { return random() % (uint64_t{1} << 45); });  // hardly one comes twice
+  CHECK_FALSE(msd_sort<double, uint32_t>(keys, {}).falls_back);
+  fill([&] {
+    return random() % 16 == 0 ? random() % 65'536 + 65'536 : 70'000;
+  });  // one has a bucket of its own
+  CHECK_FALSE(msd_sort<double, uint32_t>(keys, {}).falls_back);
+}
+
 TEMPLATE_TEST_CASE("where others have sorted, nothing is done, whatever the keys are", "[device]", uint32_t,
                    uint64_t) {
   const OnDevice session;
