@@ -55,7 +55,8 @@ class Planner : public SessionSizes {
   Plan in_memory() const {
     Plan plan{.strategy = SortStrategy::in_memory, .job = job(*request_.count)};
     const Backend::Footprint need = footprint_(plan.job);
-    plan.memory = Bytes{need.host.value + request_.ahead.value + request_.for_referee.value};
+    plan.memory =
+        Bytes{need.host.value + request_.ahead.value + request_.for_referee.value + request_.kept.value};
     plan.gpu_memory = need.device;
     set_gpus(plan);
     set_moved(plan);

@@ -64,8 +64,9 @@ class ExternalPlanner : public SessionSizes {
       keep_runs(plan, usable, on_gpu);
 
     const Backend::Footprint one = footprint_(plan.job);
-    plan.memory = Bytes{plan.lanes * one.host.value + plan.memory_for_runs.value + request_.ahead.value +
-                        request_.collected.value + std::min(memory / 8, known_of(plan))};
+    plan.memory =
+        Bytes{plan.lanes * one.host.value + plan.memory_for_runs.value + request_.ahead.value +
+              request_.collected.value + request_.kept.value + std::min(memory / 8, known_of(plan))};
     plan.gpu_memory = Bytes{plan.lanes * one.device.value + plan.gpu_memory_for_runs.value};
     set_gpus(plan);
     plan.passes = plan.merge_passes + (request_.sorted_inputs == 0 ? 1 : 0);

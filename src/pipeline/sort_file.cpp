@@ -217,6 +217,8 @@ class SortFileRun {
     const auto footprint = [&](const SortJob& job) { return cpu.front()->footprint(job); };
     // How many keys there are decides for a GPU or against it.
     const bool is_for_cpu = options_.where.backend == BackendChoice::cpu || !environment_.has_driver();
+    // Beside what was collected, a GPU's sessions need buffers of a size that is worth a transfer.
+    if (!is_for_cpu) request.memory.value = std::max(min_memory.value, request.memory.value / 8 * 7);
     const uint64_t most = is_for_cpu ? max_to_collect(request, footprint) : max_in_memory(request, footprint);
     clock_.run(Phase::read, 0, [&](const MovedFunction&) {
       input_.collect(most * key_bytes(input_.type()), [&](uint64_t bytes) {
