@@ -8,6 +8,6 @@ void require_referee() {
   throw Error("this build has no thrust", "install libthrust-dev or the CUDA toolkit and build again");
 }
 
-void referee_sort(std::span<std::byte>, KeyType, Order, std::optional<int>) { require_referee(); }
+void referee_sort(std::span<std::byte>, KeyType, Order, std::optional<int>, Bytes) { require_referee(); }
 
 }  // namespace sweepsort

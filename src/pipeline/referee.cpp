@@ -47,13 +47,12 @@ void sort_by_map(Bits* keys, size_t count, KeyMap<Bits> map) {
 void require_referee() {}
 
 void referee_sort(std::span<std::byte> keys, KeyType type, Order order,
-                  [[maybe_unused]] std::optional<int> device) {
+                  [[maybe_unused]] std::optional<int> device, [[maybe_unused]] Bytes room) {
 #ifdef SWEEPSORT_REFEREE_CUDA
   try {
-    if (device) return referee_sort_on_device(keys, type, order, *device);
+    if (device) return referee_sort_on_device(keys, type, order, *device, room);
   } catch (const std::bad_alloc&) {
-    // The device has no room for the keys. They are unchanged, because they are copied back in one piece at
-    // the end.
+    // The device has no room for the keys, which are unchanged.
   }
 #endif
   const size_t count = keys.size() / key_bytes(type);

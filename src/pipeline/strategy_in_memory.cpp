@@ -110,7 +110,9 @@ GrowingBuffer sort_again(const SortRun& sort) {
                       source->read(chunk.first * width,
                                    keys.subspan(chunk.first * width, chunk.count * width));
                     });
-  referee_sort(keys, input.type(), sort.context.options.order, sort.first_device);
+  const uint64_t allowed = sort.request.gpu_memory.value_or(Bytes{}).value;
+  const Bytes room{allowed - std::min(allowed, sort.plan.gpu_memory.value)};
+  referee_sort(keys, input.type(), sort.context.options.order, sort.first_device, room);
   return copy;
 }
 

@@ -8,6 +8,7 @@
 #include "datasets/distributions.hpp"
 #include "on_device.hpp"
 #include "oracle.hpp"
+#include "pipeline/referee.hpp"
 #include "pipeline/sort_file.hpp"
 #include "seed.hpp"
 #include "temporary_folder.hpp"
@@ -205,6 +206,30 @@ TEST_CASE("device storage gives back what several threads put there, at odd plac
     storage->read(begin, std::as_writable_bytes(std::span(got).subspan(begin, size)));
   });
   REQUIRE(got == keys);
+}
+
+TEMPLATE_TEST_CASE("the referee sorts on the GPU within the memory that it may take, else on the CPU",
+                   "[gpu]", uint8_t, int16_t, uint32_t, int64_t, float, double) {
+  const OnDevice schedule;
+  // Any bits: floats are NaN, infinite and tiny, too.
+  const auto bytes = make_keys<uint64_t>("uniform", some_keys * sizeof(TestType) / 8 + 1, test_seed());
+  std::vector<TestType> input(some_keys);
+  std::memcpy(input.data(), bytes.data(), input.size() * sizeof(TestType));
+  for (const Order order : {Order::ascending, Order::descending})
+    for (const uint64_t room : {uint64_t{0}, uint64_t{1} << 20, uint64_t{1} << 30}) {
+      CAPTURE(room);
+      std::vector<TestType> keys = input;
+      referee_sort(std::as_writable_bytes(std::span(keys)), key_type_of<TestType>(), order, 0, Bytes{room});
+      oracle::require_sorted<TestType>(input, keys, order);
+    }
+  const test::TemporaryFolder folder;
+  test::write_keys(folder / "keys", input);
+  const SortReport report = sort_file(folder / "keys", folder / "out",
+                                      {.file = {.type = key_type_of<TestType>()},
+                                       .where = {.backend = BackendChoice::cuda},
+                                       .referee = Referee::thrust});
+  CHECK(report.referee_agrees == true);
+  oracle::require_sorted<TestType>(input, test::read_keys<TestType>(folder / "out"));
 }
 
 TEST_CASE("runs that stay on the GPU give what the standard library gives, also with values", "[gpu]") {
