@@ -140,6 +140,17 @@ class UniqueLane {
   PinnedBuffer host_;  // count and ends; allocated by the worker itself when it first needs them
 };
 
+/// Calls f. A kernel's first launch may need device memory, too.
+template <class F>
+decltype(auto) within_device_memory(const F& f) {
+  try {
+    return f();
+  } catch (const CudaError& error) {
+    if (error.code() != cudaErrorMemoryAllocation) throw;
+    throw DeviceMemoryError(error.what(), error.hint());
+  }
+}
+
 /// With few workers, a worker fills one buffer while the other is being copied.
 size_t buffers_per_worker(const SortJob& job) { return job.workers < 4 ? 2 : 1; }
 
@@ -187,7 +198,9 @@ class CudaSortSession final : public SortSession {
     lane.open->copied.record(lane.stream);
     if (lane.column != Column::keys || lane.bytes == 0) return;
     const uint64_t first = lane.first_byte / key_bytes(job_.type);
-    device_sort_digest(sort_, first, lane.bytes / key_bytes(job_.type), workspace(), lane.stream.get());
+    within_device_memory([&] {
+      device_sort_digest(sort_, first, lane.bytes / key_bytes(job_.type), workspace(), lane.stream.get());
+    });
     const std::lock_guard lock(starts_mutex_);
     starts_.push_back(first);
   }
@@ -198,8 +211,10 @@ class CudaSortSession final : public SortSession {
     const Event begun;
     const Event done;
     begun.record(stream_);
-    digest_borders();
-    device_sort_finish(sort_, workspace(), stream_.get());
+    within_device_memory([&] {
+      digest_borders();
+      device_sort_finish(sort_, workspace(), stream_.get());
+    });
     done.record(stream_);
     done.synchronize();
     const DeviceSortOutcome outcome = device_sort_outcome(sort_, workspace(), stream_.get());
@@ -224,8 +239,10 @@ class CudaSortSession final : public SortSession {
     if (unique_lanes_.empty()) return {};
     const DeviceGuard guard(device_);
     WorkerLane& lane = *lanes_[worker];
-    return unique_lanes_[worker]->get(at(Column::keys, first * key_bytes(job_.type)), count,
-                                      lane.next().memory.data(), lane.stream);
+    return within_device_memory([&] {
+      return unique_lanes_[worker]->get(at(Column::keys, first * key_bytes(job_.type)), count,
+                                        lane.next().memory.data(), lane.stream);
+    });
   }
 
   bool restart(uint64_t count) override {
@@ -379,18 +396,13 @@ class CudaBackend final : public Backend {
   std::unique_ptr<DeviceStorage> make_storage(uint64_t bytes) override {
     wait_for_context();
     const DeviceGuard guard(device_);
-    return std::make_unique<CudaStorage>(device_, bytes);
+    return within_device_memory([&] { return std::make_unique<CudaStorage>(device_, bytes); });
   }
 
   std::unique_ptr<SortSession> begin_sort(const SortJob& job) override {
     wait_for_context();
     const DeviceGuard guard(device_);
-    try {
-      return std::make_unique<CudaSortSession>(device_, job);
-    } catch (const CudaError& error) {
-      if (error.code() != cudaErrorMemoryAllocation) throw;
-      throw DeviceMemoryError(error.what(), error.hint());
-    }
+    return within_device_memory([&] { return std::make_unique<CudaSortSession>(device_, job); });
   }
 
   double copy_bandwidth() override {
