@@ -67,8 +67,21 @@ __global__ void judge_values_kernel(const Key* in, const Key* out, const uint32_
       atomicAdd(wrong, 1ull);
 }
 
+/// Whether the device has room for `arrays` arrays of `count` records, and a workspace. Reports if not.
+bool has_room(uint64_t count, uint64_t record_bytes, uint64_t arrays) {
+  size_t free_bytes = 0;
+  size_t total_bytes = 0;
+  check(cudaMemGetInfo(&free_bytes, &total_bytes));
+  const uint64_t wanted = count * record_bytes * arrays + (uint64_t{256} << 20);
+  if (wanted <= free_bytes) return true;
+  WARN("skipped: " << count << " records of " << record_bytes << " bytes want " << wanted
+                   << " bytes of the GPU, and " << free_bytes << " are free");
+  return false;
+}
+
 template <class Key>
 void sort_large(uint64_t count, SortAlgorithm algorithm, Keys kind = Keys::even) {
+  if (!has_room(count, sizeof(Key), 3)) return;
   INFO("u" << sizeof(Key) * 8 << " n=" << count << " kind " << static_cast<int>(kind));
   const DeviceArray<Key> in(count);
   const DeviceArray<Key> out(count);
@@ -93,6 +106,7 @@ void sort_large(uint64_t count, SortAlgorithm algorithm, Keys kind = Keys::even)
 /// The value is the place of the record, so there are fewer than 2^32 records.
 template <class Key>
 void sort_large_pairs(uint64_t count, Keys kind) {
+  if (!has_room(count, sizeof(Key) + sizeof(uint32_t), 3)) return;
   INFO("u" << sizeof(Key) * 8 << "+u32 n=" << count << " kind " << static_cast<int>(kind));
   const DeviceArray<Key> in(count);
   const DeviceArray<Key> out(count);
@@ -121,6 +135,67 @@ void sort_large_pairs(uint64_t count, Keys kind) {
   memory.check_zones();
 }
 
+struct PairJudgement {
+  unsigned long long sum;
+  unsigned long long falls;   // of keys
+  unsigned long long breaks;  // of values, among equal keys
+};
+
+template <class Key>
+__global__ void judge_pairs_kernel(const Key* keys, const uint32_t* values, uint64_t count,
+                                   PairJudgement* judgement) {
+  PairJudgement mine{};
+  for (uint64_t i = first_index(); i < count; i += grid_threads()) {
+    mine.sum += fingerprint_mix(fingerprint_mix(keys[i] + 0x9e3779b97f4a7c15ull) + values[i]);
+    if (i == 0) continue;
+    mine.falls += keys[i - 1] > keys[i];
+    mine.breaks += keys[i - 1] == keys[i] && values[i - 1] >= values[i];
+  }
+  atomicAdd(&judgement->sum, mine.sum);
+  if (mine.falls != 0) atomicAdd(&judgement->falls, mine.falls);
+  if (mine.breaks != 0) atomicAdd(&judgement->breaks, mine.breaks);
+}
+
+template <class Key>
+PairJudgement judge_pairs(const DeviceArray<Key>& keys, const DeviceArray<uint32_t>& values) {
+  const DeviceArray<PairJudgement> judgement(1);
+  check(cudaMemset(judgement.data(), 0, sizeof(PairJudgement)));
+  judge_pairs_kernel<<<blocks, threads>>>(keys.data(), values.data(), keys.size(), judgement.data());
+  check(cudaGetLastError());
+  return judgement.download()[0];
+}
+
+/// In place, as there is not memory for more. The value is the low half of the record's place. So among equal
+/// keys only records from place 2^32 on may have smaller values than those before them.
+template <class Key>
+void sort_pairs_beyond_32_bits(uint64_t count, Keys kind) {
+  if (!has_room(count, sizeof(Key) + sizeof(uint32_t), 2)) return;
+  INFO("u" << sizeof(Key) * 8 << "+u32 n=" << count << " kind " << static_cast<int>(kind));
+  const DeviceArray<Key> keys(count);
+  const DeviceArray<uint32_t> values(count);
+  make_keys_kernel<<<blocks, threads>>>(keys.data(), count, test_seed(), kind);
+  number_kernel<<<blocks, threads>>>(values.data(), count);
+  check(cudaGetLastError());
+  const PairJudgement before = judge_pairs(keys, values);
+  const DeviceSort sort{.type = key_type_of<Key>(),
+                        .count = count,
+                        .value_bytes = sizeof(uint32_t),
+                        .keys_in = keys.data(),
+                        .keys_out = keys.data(),
+                        .values_in = values.data(),
+                        .values_out = values.data()};
+  const DeviceArray<std::byte> memory(device_sort_workspace_bytes(sort));
+  device_sort(sort, Workspace(memory.span()), nullptr);
+  const PairJudgement after = judge_pairs(keys, values);
+  REQUIRE(before.falls > 0);
+  REQUIRE(after.falls == 0);
+  REQUIRE(after.breaks <= count - two_to_32);
+  REQUIRE(before.sum == after.sum);
+  keys.check_zones();
+  values.check_zones();
+  memory.check_zones();
+}
+
 }  // namespace
 
 TEST_CASE("counts beyond 31 and 32 bits, 1-byte keys", "[gpu]") {
@@ -142,8 +217,10 @@ TEST_CASE("counts beyond 31 and 32 bits, 4-byte keys", "[gpu]") {
   sort_large<uint32_t>(two_to_32 + 3, SortAlgorithm::automatic);
 }
 
-TEST_CASE("counts beyond 31 bits, 8-byte keys", "[gpu]") {
+TEST_CASE("counts beyond 31 and 32 bits, 8-byte keys", "[gpu]") {
   sort_large<uint64_t>(two_to_31 + 1, SortAlgorithm::automatic);
+  sort_large<uint64_t>(two_to_32 + 3, SortAlgorithm::automatic);
+  sort_large<uint64_t>(two_to_32 + 3, SortAlgorithm::automatic, Keys::skewed);
 }
 
 TEST_CASE("counts beyond 31 bits, keys that are not even", "[gpu]") {
@@ -156,6 +233,13 @@ TEST_CASE("counts beyond 31 bits, keys that are not even", "[gpu]") {
 TEST_CASE("counts beyond 31 bits, pairs", "[gpu]") {
   for (const Keys kind : {Keys::even, Keys::skewed, Keys::few})
     sort_large_pairs<uint32_t>(two_to_31 + 1, kind);
+}
+
+TEST_CASE("counts beyond 32 bits, pairs", "[gpu]") {
+  for (const Keys kind : {Keys::even, Keys::skewed, Keys::few}) {
+    sort_pairs_beyond_32_bits<uint32_t>(two_to_32 + 3, kind);
+    sort_pairs_beyond_32_bits<uint64_t>(two_to_32 + 3, kind);
+  }
 }
 
 }  // namespace sweepsort
