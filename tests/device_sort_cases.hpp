@@ -114,7 +114,9 @@ DeviceSortOutcome sort_pairs(const Case& test) {
   sort.values_out = values_out.data();
   const DeviceSortOutcome outcome = run_sort(sort, test);
   out.check_zones();
+  in.check_zones();
   values_out.check_zones();
+  values_in.check_zones();
   oracle::require_sorted_pairs<Key, Value>(input, values, out.download(), values_out.download(), test.order);
   if (!test.in_place) {
     oracle::require(oracle::compare<Key>(input, in.download()));

@@ -33,6 +33,7 @@ __global__ void number_kernel(uint32_t* values, uint64_t count) {
 struct Judgement {
   unsigned long long sum;
   unsigned long long falls;
+  bool operator==(const Judgement&) const = default;
 };
 
 template <class Key>
@@ -82,11 +83,13 @@ bool has_room(uint64_t count, uint64_t record_bytes, uint64_t arrays) {
 template <class Key>
 void sort_large(uint64_t count, SortAlgorithm algorithm, Keys kind = Keys::even) {
   if (!has_room(count, sizeof(Key), 3)) return;
-  INFO("u" << sizeof(Key) * 8 << " n=" << count << " kind " << static_cast<int>(kind));
+  INFO("u" << sizeof(Key) * 8 << " n=" << count << " kind " << static_cast<int>(kind) << ", "
+           << replay_text());
   const DeviceArray<Key> in(count);
   const DeviceArray<Key> out(count);
   make_keys_kernel<<<blocks, threads>>>(in.data(), count, test_seed(), kind);
   check(cudaGetLastError());
+  const Judgement before = judge(in);
   const DeviceSort sort{.type = key_type_of<Key>(),
                         .algorithm = algorithm,
                         .count = count,
@@ -94,11 +97,12 @@ void sort_large(uint64_t count, SortAlgorithm algorithm, Keys kind = Keys::even)
                         .keys_out = out.data()};
   const DeviceArray<std::byte> memory(device_sort_workspace_bytes(sort));
   device_sort(sort, Workspace(memory.span()), nullptr);
-  const Judgement before = judge(in);
   const Judgement after = judge(out);
   REQUIRE(before.falls > 0);
   REQUIRE(after.falls == 0);
   REQUIRE(before.sum == after.sum);
+  REQUIRE(judge(in) == before);
+  in.check_zones();
   out.check_zones();
   memory.check_zones();
 }
@@ -107,7 +111,8 @@ void sort_large(uint64_t count, SortAlgorithm algorithm, Keys kind = Keys::even)
 template <class Key>
 void sort_large_pairs(uint64_t count, Keys kind) {
   if (!has_room(count, sizeof(Key) + sizeof(uint32_t), 3)) return;
-  INFO("u" << sizeof(Key) * 8 << "+u32 n=" << count << " kind " << static_cast<int>(kind));
+  INFO("u" << sizeof(Key) * 8 << "+u32 n=" << count << " kind " << static_cast<int>(kind) << ", "
+           << replay_text());
   const DeviceArray<Key> in(count);
   const DeviceArray<Key> out(count);
   const DeviceArray<uint32_t> values_in(count);
@@ -115,6 +120,8 @@ void sort_large_pairs(uint64_t count, Keys kind) {
   make_keys_kernel<<<blocks, threads>>>(in.data(), count, test_seed(), kind);
   number_kernel<<<blocks, threads>>>(values_in.data(), count);
   check(cudaGetLastError());
+  const Judgement keys_before = judge(in);
+  const Judgement values_before = judge(values_in);
   const DeviceSort sort{.type = key_type_of<Key>(),
                         .count = count,
                         .value_bytes = sizeof(uint32_t),
@@ -124,12 +131,19 @@ void sort_large_pairs(uint64_t count, Keys kind) {
                         .values_out = values_out.data()};
   const DeviceArray<std::byte> memory(device_sort_workspace_bytes(sort));
   device_sort(sort, Workspace(memory.span()), nullptr);
-  REQUIRE(judge(out).falls == 0);
+  const Judgement after = judge(out);
+  REQUIRE(keys_before.falls > 0);
+  REQUIRE(after.falls == 0);
+  REQUIRE(keys_before.sum == after.sum);
+  REQUIRE(judge(in) == keys_before);
+  REQUIRE(judge(values_in) == values_before);
   const DeviceArray<unsigned long long> wrong(1);
   check(cudaMemset(wrong.data(), 0, sizeof(unsigned long long)));
   judge_values_kernel<<<blocks, threads>>>(in.data(), out.data(), values_out.data(), count, wrong.data());
   check(cudaGetLastError());
   REQUIRE(wrong.download()[0] == 0);
+  in.check_zones();
+  values_in.check_zones();
   out.check_zones();
   values_out.check_zones();
   memory.check_zones();
@@ -170,7 +184,8 @@ PairJudgement judge_pairs(const DeviceArray<Key>& keys, const DeviceArray<uint32
 template <class Key>
 void sort_pairs_beyond_32_bits(uint64_t count, Keys kind) {
   if (!has_room(count, sizeof(Key) + sizeof(uint32_t), 2)) return;
-  INFO("u" << sizeof(Key) * 8 << "+u32 n=" << count << " kind " << static_cast<int>(kind));
+  INFO("u" << sizeof(Key) * 8 << "+u32 n=" << count << " kind " << static_cast<int>(kind) << ", "
+           << replay_text());
   const DeviceArray<Key> keys(count);
   const DeviceArray<uint32_t> values(count);
   make_keys_kernel<<<blocks, threads>>>(keys.data(), count, test_seed(), kind);
