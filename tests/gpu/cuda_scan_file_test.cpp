@@ -2,6 +2,7 @@
 // CPU. Compiled twice: for a GPU, and, with small files, for the emulator.
 #include "catch.hpp"
 #include "on_device.hpp"
+#include "pipeline/scan_file.hpp"
 #include "scan_oracle.hpp"
 #include "sweepsort.hpp"
 #include "temporary_folder.hpp"
@@ -13,8 +14,9 @@ using namespace sweepsort::test;
 
 namespace {
 
-/// On a GPU, several chunks of 8 MiB, the last one odd.
+/// Several chunks, the last one odd. On a GPU, of the usual size, which is 4 MiB and, for wider sums, less.
 constexpr size_t bytes = on_gpu ? 20u << 20 : 20u << 10;
+const StreamEnvironment environment{.chunk_bytes = on_gpu ? 0 : 4096};
 template <class T>
 std::vector<T> several_chunks(bool specials = false) {
   return scan_input<T>(bytes / sizeof(T) + 13, specials);
@@ -25,7 +27,7 @@ const OnDevice schedule;
 
 std::string message_of(const std::string& input, const std::string& output, const ScanFileOptions& options) {
   try {
-    scan_file(input, output, options);
+    scan_file_with(environment, input, output, options);
   } catch (const Error& error) {
     return error.what();
   }
@@ -50,7 +52,7 @@ TEMPLATE_TEST_CASE("a file is scanned on the GPU as on the CPU, by any number of
       for (const uint32_t threads : {1u, 6u}) {
         INFO(name(op) << " " << name(kind) << " threads=" << threads);
         options.where = {.backend = BackendChoice::cuda, .threads = threads};
-        const ScanReport report = scan_file(folder / "in", folder / "by_gpu", options);
+        const ScanReport report = scan_file_with(environment, folder / "in", folder / "by_gpu", options);
         REQUIRE(report.backend == "cuda");
         REQUIRE(report.algorithm == "lookback");
         const auto by_cpu = read_keys<TestType>(folder / "by_cpu");
@@ -69,9 +71,9 @@ TEST_CASE("sums get wider on the GPU, by every algorithm", "[gpu]") {
   for (const ScanAlgorithm algorithm :
        {ScanAlgorithm::lookback, ScanAlgorithm::shuffle, ScanAlgorithm::blelloch,
         ScanAlgorithm::blelloch_padded, ScanAlgorithm::hillis_steele}) {
-    const ScanReport report =
-        scan_file(folder / "in.u32", folder / "by_gpu",
-                  {.algorithm = algorithm, .output_type = KeyType::u64, .overwrite = true, .repeat = repeat});
+    const ScanReport report = scan_file_with(
+        environment, folder / "in.u32", folder / "by_gpu",
+        {.algorithm = algorithm, .output_type = KeyType::u64, .overwrite = true, .repeat = repeat});
     INFO(name(algorithm));
     CHECK(report.algorithm == name(algorithm));
     CHECK(report.repeat_s.size() == repeat);
@@ -108,7 +110,7 @@ TEMPLATE_TEST_CASE("the extremes of a file are the same on the GPU", "[gpu]", ui
     const MinReport by_cpu = min_file(folder / "in", options);
     options.where.backend = BackendChoice::cuda;
     options.repeat = repeat;
-    const MinReport by_gpu = min_file(folder / "in", options);
+    const MinReport by_gpu = min_file_with(environment, folder / "in", options);
     CHECK(by_gpu.backend == "cuda");
     CHECK(by_gpu.value == by_cpu.value);
     CHECK(by_gpu.index == by_cpu.index);
