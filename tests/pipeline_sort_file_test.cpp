@@ -6,6 +6,7 @@
 #include "oracle.hpp"
 #include "sort_file_fixture.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -192,11 +193,20 @@ TEST_CASE("a stream that ends inside a key is refused") {
 
 TEST_CASE("a part of a stream without an end is sorted") {
   const TemporaryFolder folder;
-  const FileOptions part{.type = KeyType::u64, .skip_bytes = 8, .read_bytes = 3u << 20};
+  constexpr size_t part_keys = (3u << 20) / 8;
+  const auto keys = random_keys<uint64_t>(1 + part_keys + 100);  // those behind the part stay in the pipe
+  REQUIRE(::mkfifo((folder / "in").c_str(), 0600) == 0);
+  const int held = ::open((folder / "in").c_str(), O_RDWR);  // so the pipe does not end, and has a reader
+  REQUIRE(held >= 0);
+  std::thread writer([&] { write_keys(folder / "in", keys); });
+  const FileOptions part{.type = KeyType::u64, .skip_bytes = 8, .read_bytes = part_keys * 8};
   const SortReport report =
-      sort_file_with(plain_environment(1u << 16), "/dev/urandom", folder / "out", {.file = part});
-  CHECK(report.count == (3u << 20) / 8);
-  oracle::require(oracle::judge_order<uint64_t>(read_keys<uint64_t>(folder / "out"), Order::ascending));
+      sort_file_with(plain_environment(1u << 16), folder / "in", folder / "out", {.file = part});
+  writer.join();
+  ::close(held);
+  CHECK(report.count == part_keys);
+  oracle::require_sorted<uint64_t>(std::span(keys).subspan(1, part_keys),
+                                   read_keys<uint64_t>(folder / "out"));
 }
 
 TEST_CASE("inputs that hold more keys than can be counted are refused") {
