@@ -789,8 +789,11 @@ TEST_CASE("one writer of several pipes is not held up by windows that are full")
   options.inputs_are_sorted = true;
   const SortReport report = sort_files_with(cpu_environment(), inputs, folder / "out", options);
   writer.join();
-  CHECK(report.count == rounds * ((pipes - 1) * 100 + 500));
-  CHECK(std::ranges::is_sorted(read_keys<uint32_t>(folder / "out")));
+  constexpr size_t of_each = (pipes - 1) * 100 + 500;
+  CHECK(report.count == rounds * of_each);
+  std::vector<uint32_t> all(rounds * of_each);
+  for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<uint32_t>(i / of_each);
+  oracle::require_sorted<uint32_t>(all, read_keys<uint32_t>(folder / "out"));
 }
 
 TEST_CASE("a pipe whose keys have all come may stay open while another one is read") {
@@ -798,13 +801,14 @@ TEST_CASE("a pipe whose keys have all come may stay open while another one is re
   const TemporaryFolder folder;
   const std::vector<std::string> inputs{folder / "a_uint32", folder / "b_uint32"};
   for (const std::string& name : inputs) REQUIRE(::mkfifo(name.c_str(), 0600) == 0);
-  constexpr uint64_t few = 5000, many = 300'000;  // more than a beginning; more than a pipe holds
+  constexpr uint32_t few = 5000, many = 300'000;  // more than a beginning; more than a pipe holds
+  std::vector<uint32_t> keys(many);
+  std::iota(keys.begin(), keys.end(), 1);
   std::thread writer([&] {
     std::ofstream first(inputs[0], std::ios::binary), second(inputs[1], std::ios::binary);
-    const auto write = [](std::ofstream& to, uint64_t keys) {
-      const std::vector<uint32_t> ones(keys, 1);
-      to.write(reinterpret_cast<const char*>(&keys), sizeof keys);  // SOSD: the count comes first
-      to.write(reinterpret_cast<const char*>(ones.data()), static_cast<std::streamsize>(keys * 4));
+    const auto write = [&](std::ofstream& to, uint64_t n) {
+      to.write(reinterpret_cast<const char*>(&n), sizeof n);  // SOSD: the count comes first
+      to.write(reinterpret_cast<const char*>(keys.data()), static_cast<std::streamsize>(n * 4));
       to.flush();
     };
     write(first, few);
@@ -816,6 +820,10 @@ TEST_CASE("a pipe whose keys have all come may stay open while another one is re
   const SortReport report = sort_files_with(cpu_environment(), inputs, folder / "out_uint32", options);
   writer.join();
   CHECK(report.count == few + many);
+  CHECK(read_keys<uint64_t>(folder / "out_uint32").at(0) == few + many);
+  keys.resize(few + many);
+  std::iota(keys.begin() + many, keys.end(), 1);
+  oracle::require_sorted<uint32_t>(keys, read_keys<uint32_t>(folder / "out_uint32", 8));
 }
 
 TEST_CASE("a pipe that has more than its header says is found while another one stays open") {
@@ -850,27 +858,32 @@ TEST_CASE("a named pipe that has ended is not read from once more, whoever write
   const TemporaryFolder folder;
   const std::vector<std::string> inputs{folder / "a.u32", folder / "b.u32"};
   for (const std::string& name : inputs) REQUIRE(::mkfifo(name.c_str(), 0600) == 0);
+  constexpr size_t few = 10'000, many = 1'000'000;
+  std::vector<uint32_t> keys(many);
+  std::iota(keys.begin(), keys.end(), 1);
   std::promise<void> has_ended;
   std::thread writer([&] {
     std::ofstream first(inputs[0], std::ios::binary), second(inputs[1], std::ios::binary);
-    const std::vector<uint32_t> ones(1'000'000, 1);
-    const auto write = [&](std::ofstream& to, size_t keys) {
-      to.write(reinterpret_cast<const char*>(ones.data()), static_cast<std::streamsize>(keys * 4));
+    const auto write = [&](std::ofstream& to, size_t n) {
+      to.write(reinterpret_cast<const char*>(keys.data()), static_cast<std::streamsize>(n * 4));
     };
     // Less than a pipe holds. The reader waits for the second pipe's beginning before it has read all of
     // this.
-    write(first, 10'000);
+    write(first, few);
     first.close();
     // More than a pipe holds. When this is written, the end of the first pipe has been read.
-    write(second, ones.size());
+    write(second, many);
     std::ofstream next(inputs[0], std::ios::binary);
     second.close();
     has_ended.get_future().wait();
   });
   SortFileOptions options = options_for(Bytes{1u << 16}, Order::ascending, KeyType::u32);
-  CHECK(sort_files_with(cpu_environment(), inputs, folder / "out", options).count == 1'010'000);
+  CHECK(sort_files_with(cpu_environment(), inputs, folder / "out", options).count == few + many);
   has_ended.set_value();
   writer.join();
+  keys.resize(few + many);
+  std::iota(keys.begin() + many, keys.end(), 1);
+  oracle::require_sorted<uint32_t>(keys, read_keys<uint32_t>(folder / "out"));
 }
 
 TEST_CASE("every phase moves as many bytes as it says that it will, whatever is written") {
