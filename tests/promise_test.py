@@ -4,6 +4,7 @@ new one, nothing is left behind, and no more memory is used than was allowed."""
 import array
 import ctypes
 import filecmp
+import json
 import os
 import pathlib
 import random
@@ -366,6 +367,12 @@ class Memory(Place):
         subprocess.run([SWEEPSORT, "generate", "-n", count, "-d", distribution, "-o", source], check=True)
         return source
 
+    def checked(self, file):
+        """What `sweepsort check` says about a file."""
+        check = subprocess.run([SWEEPSORT, "check", "-q", "--json", file], capture_output=True)
+        self.assertIn(check.returncode, (0, 1), check.stderr)
+        return json.loads(check.stdout)
+
     def test_no_more_memory_is_taken_than_allowed_and_64_mib(self):
         # Inputs of 128 MiB, because holding one of them would exceed the limit.
         for name, count, distribution, how in (
@@ -406,9 +413,12 @@ class Memory(Place):
     def test_bytes_from_a_pipe_are_counted_in_memory_that_does_not_grow(self):
         source = self.generate("long.u8", "2^27", "uniform")
         with subprocess.Popen(["cat", source], stdout=subprocess.PIPE) as piped:
-            arguments = ["-t", "u8", "-", "--backend", "cpu", "-o", self.folder / "out"]
+            arguments = ["-t", "u8", "-", "--backend", "cpu", "-o", self.folder / "out.u8"]
             self.assertLess(self.peak(*arguments, memory="1G", stdin=piped.stdout), 64 * MIB)
-        self.assertEqual((self.folder / "out").stat().st_size, source.stat().st_size)
+        self.assertEqual((self.folder / "out.u8").stat().st_size, source.stat().st_size)
+        output = self.checked(self.folder / "out.u8")
+        self.assertTrue(output["sorted"])
+        self.assertEqual(output["fingerprint"], self.checked(source)["fingerprint"])
 
     def test_a_merge_of_streams_takes_no_more_however_long_they_are(self):
         source = self.generate("long.u64", "2^24", "sorted")
@@ -417,6 +427,10 @@ class Memory(Place):
         self.assertLess(self.peak(*arguments, memory="8M", stdin=piped.stdout), 8 * MIB + 64 * MIB)
         piped.wait()
         self.assertEqual((self.folder / "out").stat().st_size, 2 * source.stat().st_size)
+        with open(source, "rb") as once, open(self.folder / "out", "rb") as twice:
+            while part := once.read(MIB):
+                keys, both = array.array("Q", part), array.array("Q", twice.read(2 * len(part)))
+                self.assertTrue(both[::2] == keys and both[1::2] == keys)
 
     def test_little_address_space_is_enough_or_an_error(self):
         done = self.write_input()
@@ -444,6 +458,8 @@ class Memory(Place):
 
     def test_runs_of_few_values_leave_address_space_to_those_that_follow(self):
         source = self.generate("few.u64", "2^25", "few-1000")
+        with open(source, "rb") as file:
+            different = packed(sorted({*array.array("Q", file.read(MIB))}))  # its beginning has all of them
         limited = lambda: resource.setrlimit(resource.RLIMIT_AS, (300 * MIB, 300 * MIB))
         for arguments in (["-u", source], ["-u", "-t", "u64", "-"]):
             with open(source, "rb") as file:
@@ -455,6 +471,7 @@ class Memory(Place):
                 cat.wait()
             self.assertEqual(sort.returncode, 0, sort.stderr)
             self.assertEqual((self.folder / "out").stat().st_size, 8000)
+            self.assertEqual((self.folder / "out").read_bytes(), different)
 
     def test_a_stream_needs_no_more_address_space_than_there_is(self):
         source = self.generate("long.u64", "24M", "uniform")
