@@ -402,6 +402,12 @@ TEST_CASE("pairs with doubles that are whole numbers go by digits if these repea
     return random() % 16 == 0 ? random() % 65'536 + 65'536 : 70'000;
   });  // one has a bucket of its own
   CHECK_FALSE(msd_sort<double, uint32_t>(keys, {}).falls_back);
+  // Of many live bits: equal keys of a bucket keep their order.
+  std::vector<double> some(keys.size() / 4);
+  for (double& value : some) value = 1 + static_cast<double>(random()) / 0x1p64;
+  fill([&] { return some[random() % some.size()]; });
+  const auto plan = msd_sort<double, uint32_t>(keys, {});
+  CHECK((plan.partitions() && !plan.falls_back));
 }
 
 TEMPLATE_TEST_CASE("where others have sorted, nothing is done, whatever the keys are", "[device]", uint32_t,
