@@ -48,7 +48,8 @@ const Command& wanted_command(const std::string& word) {
   throw UsageError(unknown, suggestion_hint(word, names, "'sweepsort help' lists them"));
 }
 
-/// If the option belongs to another command, the hint names that command.
+/// If the option belongs to another command, and is not a slip of the pen for one of this command's, the hint
+/// names that command.
 Arguments arguments_of(const Command& command, std::span<const std::string> words) try {
   return Arguments(command.options, words);
 } catch (const UnknownOption& error) {
@@ -57,7 +58,7 @@ Arguments arguments_of(const Command& command, std::span<const std::string> word
     if (std::ranges::any_of(other->options,
                             [&](OptionGroup group) { return is_option(error.option, group); }))
       owners.push_back(other->name);
-  if (owners.empty()) throw;
+  if (owners.empty() || error.hint().starts_with("did you mean")) throw;
   throw UsageError(error.what(), fmt::format("{} is an option of {}; -h lists those of {}", error.option,
                                              fmt::join(owners, ", "), command.name));
 }

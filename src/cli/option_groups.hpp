@@ -48,7 +48,7 @@ inline constexpr OptionSpec progress_option{
 
 /// How much is printed, and where.
 inline constexpr std::array talk_group{
-    OptionSpec{"quiet", 'q', Takes::nothing, "", "print only results and errors"},
+    OptionSpec{"quiet", 'q', Takes::nothing, "", "print no notes, reports or tables"},
     OptionSpec{"verbose", 'v', Takes::nothing, "", "say what was inferred, chosen and measured"},
     progress_option, json_option, OptionSpec{"help", 'h', Takes::nothing, "", "this text"}};
 

@@ -33,7 +33,7 @@ constexpr std::array sort_group{
 constexpr std::array result_group{
     OptionSpec{"unique", 'u', Takes::nothing, "", "write each key once"},
     OptionSpec{"counts", 0, Takes::value, "FILE",
-               "with -u: how often each key occurs, as u64; with --values: the sum of its values"},
+               "with -u: how often each key occurs, as u64; with --values: the sum of its values (unsigned)"},
     OptionSpec{"argsort", 0, Takes::nothing, "",
                "write the input position of each sorted key (-u: the first): u32, or u64 beyond 2^32 keys"},
     OptionSpec{"values", 0, Takes::values, "FILE",
