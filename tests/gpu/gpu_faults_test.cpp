@@ -1,21 +1,28 @@
 // gpu_faults_test.cpp - every CUDA call on a file's way through the GPU fails: the first time, the second,
-// and so on until a run makes fewer calls. It fails only that time, or from then on.
+// and so on until a run makes fewer calls. It fails only that time, or from then on. Sorts with every kind of
+// result, scans and searches.
 //
 // Compiled twice: for a GPU, and, with few keys, for the emulator. The linker (--wrap, see
 // failing_calls.cmake) sends the backend's calls here. A call that is to fail is not made.
 #include "catch.hpp"
 #include "on_device.hpp"
 #include "oracle.hpp"
+#include "pipeline/scan_file.hpp"
 #include "pipeline/sort_file.hpp"
 #include "seed.hpp"
 #include "temporary_folder.hpp"
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
+#include <functional>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -71,142 +78,265 @@ SWEEPSORT_FAILING(cudaFuncSetAttribute, (const void* kernel, cudaFuncAttribute a
 SWEEPSORT_FAILING(cudaMemGetInfo, (size_t * free, size_t* total), (free, total))
 SWEEPSORT_FAILING(cudaSetDevice, (int device), (device))
 SWEEPSORT_FAILING(cudaGetDevice, (int* device), (device))
+SWEEPSORT_FAILING(cudaDeviceGetAttribute, (int* value, cudaDeviceAttr attribute, int device),
+                  (value, attribute, device))
+SWEEPSORT_FAILING(cudaGetDeviceProperties, (cudaDeviceProp * properties, int device), (properties, device))
+SWEEPSORT_FAILING(cudaFuncGetAttributes, (cudaFuncAttributes * attributes, const void* kernel),
+                  (attributes, kernel))
+SWEEPSORT_FAILING(cudaOccupancyMaxPotentialClusterSize,
+                  (int* blocks, const void* kernel, const cudaLaunchConfig_t* config),
+                  (blocks, kernel, config))
+#if defined(SWEEPSORT_EMULATED)
+SWEEPSORT_FAILING(cudaOccupancyMaxActiveBlocksPerMultiprocessor,
+                  (int* blocks, const void* kernel, int threads, size_t bytes),
+                  (blocks, kernel, threads, bytes))
+#else
+SWEEPSORT_FAILING(cudaLaunchKernel,
+                  (const void* kernel, dim3 grid, dim3 block, void** arguments, size_t bytes,
+                   cudaStream_t stream),
+                  (kernel, grid, block, arguments, bytes, stream))
+// The runtime's C++ interface makes this call of the function without flags.
+SWEEPSORT_FAILING(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
+                  (int* blocks, const void* kernel, int threads, size_t bytes, unsigned flags),
+                  (blocks, kernel, threads, bytes, flags))
+#endif
 
 namespace sweepsort {
 namespace {
 
 using test::TemporaryFolder;
 
-const std::vector<std::string>& failing_calls() {
-  static const std::vector<std::string> names{"cudaMalloc",
-                                              "cudaHostRegister",
-                                              "cudaStreamCreateWithFlags",
-                                              "cudaStreamSynchronize",
-                                              "cudaEventCreate",
-                                              "cudaEventRecord",
-                                              "cudaEventSynchronize",
-                                              "cudaStreamWaitEvent",
-                                              "cudaMemcpy",
-                                              "cudaMemcpyAsync",
-                                              "cudaMemsetAsync",
-                                              "cudaLaunchKernelExC",
-                                              "cudaMemGetInfo",
-                                              "cudaFuncSetAttribute",
-                                              "cudaSetDevice",
-                                              "cudaGetDevice"};
-  return names;
-}
+/// A call that is to fail, and with what.
+struct FailingCall {
+  std::string_view name;
+  cudaError_t error = cudaErrorLaunchFailure;
+};
+constexpr FailingCall failing_calls[] = {
+    {"cudaMemcpy"},  // first, because what a device can do is asked only once
+    {"cudaMalloc", cudaErrorMemoryAllocation},
+    {"cudaLaunchKernelExC", cudaErrorMemoryAllocation},  // a first launch loads the kernel
+    {"cudaLaunchKernelExC"},
+    {"cudaHostRegister"},
+    {"cudaStreamCreateWithFlags"},
+    {"cudaStreamSynchronize"},
+    {"cudaEventCreate"},
+    {"cudaEventRecord"},
+    {"cudaEventSynchronize"},
+    {"cudaStreamWaitEvent"},
+    {"cudaMemcpyAsync"},
+    {"cudaMemsetAsync"},
+    {"cudaFuncSetAttribute"},
+    {"cudaMemGetInfo"},
+    {"cudaSetDevice"},
+    {"cudaGetDevice"},
+    {"cudaDeviceGetAttribute"},
+    {"cudaGetDeviceProperties"},
+    {"cudaFuncGetAttributes"},
+    {"cudaOccupancyMaxPotentialClusterSize"},
+#if defined(SWEEPSORT_EMULATED)
+    {"cudaOccupancyMaxActiveBlocksPerMultiprocessor"},
+#else
+    {"cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags"},
+    {"cudaLaunchKernel"},  // by Thrust, the referee
+#endif
+};
 
 enum class Where { one_session, spilled_runs, runs_on_gpu };
-#if defined(SWEEPSORT_EMULATED)  // the emulator has no time for as many keys as runs on the GPU take
-constexpr Where everywhere[] = {Where::one_session, Where::spilled_runs};
-#else
-constexpr Where everywhere[] = {Where::one_session, Where::spilled_runs, Where::runs_on_gpu};
-#endif
 const OnDevice schedule;
 
-/// A file, sorted on the GPU in one session or in runs and a merge.
+/// Where a run's result came from, and the part of it that is in no file.
+struct Outcome {
+  std::string backend;
+  uint64_t runs_on_gpu = 0;
+  std::string answer;
+};
+
+/// What is done with the file "in.u32", or "in.u16" with `narrow` keys. Outputs are in the same folder.
+struct Work {
+  std::string_view name;
+  Where where = Where::one_session;
+  std::vector<std::string> outputs;
+  std::function<Outcome(const TemporaryFolder&, const WhereOptions&)> run;
+};
+
+/// A sort whose options' file names lie in the test's folder.
+Work sorted(std::string_view name, Where where, const SortFileOptions& options,
+            const std::string& input = "in.u32") {
+  std::vector<std::string> outputs{"out"};
+  if (!options.counts_output.empty() || !options.values_output.empty()) outputs.push_back("second");
+  return {
+      name, where, outputs, [where, options, input](const TemporaryFolder& folder, const WhereOptions& on) {
+        SortEnvironment environment;
+        environment.choose = [](const KeysToSort&, const AskStatus&, uint32_t, const WhereOptions& wanted) {
+          return BackendDecision{
+              wanted.backend == BackendChoice::cpu ? BackendChoice::cpu : BackendChoice::cuda, "the test"};
+        };
+        environment.chunk_bytes = 256u << 10;
+        SortFileOptions all = options;
+        if (where == Where::spilled_runs) environment.min_runs = 5;
+        if (where == Where::runs_on_gpu) {
+          environment.chunk_bytes = 8u << 10;
+          // One session takes 4.72 MB. Two sessions of 256 KiB take 2.41 MB, and the runs 2.03 MB.
+          all.memory.gpu_memory = Bytes{4'600'000};
+        }
+        all.where = on;
+        all.overwrite = true;
+        for (std::string& file : all.values) file = folder / file;
+        for (std::string* file : {&all.counts_output, &all.values_output})
+          if (!file->empty()) *file = folder / *file;
+        const SortReport report = sort_file_with(environment, folder / input, folder / "out", all);
+        return Outcome{report.backend, report.plan.runs_on_gpu, {}};
+      }};
+}
+
+/// Of files that are read once, chunk by chunk.
+StreamEnvironment streams() {
+  StreamEnvironment environment;
+  environment.chunk_bytes = on_gpu ? 256u << 10 : 1024;
+  environment.choose = [](std::optional<uint64_t>, uint64_t, const AskStatus&, uint32_t,
+                          const WhereOptions& wanted) {
+    return BackendDecision{wanted.backend == BackendChoice::cpu ? BackendChoice::cpu : BackendChoice::cuda,
+                           "the test"};
+  };
+  return environment;
+}
+
+Outcome scanned(const TemporaryFolder& folder, const WhereOptions& on) {
+  const ScanReport report = scan_file_with(streams(), folder / "in.u32", folder / "out",
+                                           {.where = on, .output_type = KeyType::u64, .overwrite = true});
+  return {report.backend, 0, report.total};
+}
+
+Outcome searched(const TemporaryFolder& folder, const WhereOptions& on) {
+  const MinReport report = min_file_with(streams(), folder / "in.u32", {.where = on, .wants_index = true});
+  return {report.backend, 0, report.value + " at " + std::to_string(report.index.value())};
+}
+
+std::vector<Work> all_work() {
+  const SortFileOptions pairs{.values = {"in.u32"}, .values_output = "second"};
+  const SortFileOptions counts{.result = SortResult::unique, .counts_output = "second"};
+  const SortFileOptions positions{.result = SortResult::permutation};
+  return {
+    sorted("keys", Where::one_session, {}), sorted("keys", Where::spilled_runs, {}),
+#if !defined(SWEEPSORT_EMULATED)  // the emulator has no time for so many keys
+        sorted("keys", Where::runs_on_gpu, {}),
+#endif
+        sorted("narrow keys", Where::one_session, {}, "in.u16"), sorted("pairs", Where::one_session, pairs),
+        sorted("pairs", Where::spilled_runs, pairs), sorted("counts", Where::one_session, counts),
+        sorted("counts", Where::spilled_runs, counts), sorted("positions", Where::spilled_runs, positions),
+        {"scan", Where::one_session, {"out"}, scanned}, {"min", Where::one_session, {}, searched},
+  };
+}
+
+/// A piece of work, its inputs and what its outputs must be.
 class Scene {
  public:
-  Scene(Where where, BackendChoice backend) : where_(where), backend_(backend) {
+  Scene(const Work& work, BackendChoice backend) : work_(work), backend_(backend) {
     std::mt19937_64 random(test_seed());
-    for (uint32_t& key : keys_) key = static_cast<uint32_t>(random());
-    test::write_keys(folder_ / "in.u32", keys_);
-    environment_.choose = [](const KeysToSort&, const AskStatus&, uint32_t, const WhereOptions&) {
-      return BackendDecision{BackendChoice::cuda, "the test"};
-    };
-    environment_.chunk_bytes = 256u << 10;
-    if (where_ == Where::spilled_runs) environment_.min_runs = 5;
-    if (where_ == Where::runs_on_gpu) {
-      environment_.chunk_bytes = 8u << 10;
-      // One session takes 4.72 MB. Two sessions of 256 KiB take 2.41 MB, and the runs 2.03 MB.
-      gpu_memory_ = Bytes{4'600'000};
-    }
+    std::vector<uint32_t> keys(on_gpu ? 500'009 : 701);
+    // Half of the values are expected to come more than once.
+    for (uint32_t& key : keys) key = static_cast<uint32_t>(random()) / static_cast<uint32_t>(keys.size());
+    test::write_keys(folder_ / "in.u32", keys);
+    test::write_keys(folder_ / "in.u16", std::vector<uint16_t>(keys.begin(), keys.end()));
+    for (const std::string& output : work_.outputs) test::write_keys(folder_ / output, old_);
+    expected_ = work_.run(folder_, on(BackendChoice::cpu));
+    REQUIRE(expected_.backend == "cpu");
+    for (const std::string& output : work_.outputs) right_.push_back(test::read_file(folder_ / output));
+    names_ = folder_.names();
   }
 
   /// Returns whether there was such a call to fail.
   bool fail(const PlannedFailure& plan) {
-    INFO(plan.call << " failing the " << plan.at << ". time" << (plan.onwards ? " and on" : ""));
-    test::write_keys(folder_ / "out", old_);
+    INFO(work_.name << ", " << static_cast<int>(work_.where) << ": " << plan.call << " failing the "
+                    << plan.at << ". time" << (plan.onwards ? " and on" : ""));
+    for (const std::string& output : work_.outputs) test::write_keys(folder_ / output, old_);
     planned = plan;
     calls = 0;
-    const bool lacks_memory = std::string_view(plan.call) == "cudaMalloc";
+    const bool lacks_memory = plan.error == cudaErrorMemoryAllocation;
     std::string told;
     std::string hint;
     try {
-      const SortReport report = sort_file_with(environment_, folder_ / "in.u32", folder_ / "out",
-                                               {.where = {.backend = backend_, .threads = 2},
-                                                .memory = {.gpu_memory = gpu_memory_},
-                                                .overwrite = true});
+      const Outcome outcome = work_.run(folder_, on(backend_));
+      CHECK(outcome.answer == expected_.answer);
       if (lacks_memory) {
         // Where there was no memory once, there may be some for a smaller request.
-        REQUIRE((report.backend == "cuda" || plan.onwards || where_ == Where::one_session));
+        REQUIRE((outcome.backend == "cuda" || plan.onwards || work_.where == Where::one_session));
       } else {
-        REQUIRE((report.plan.runs_on_gpu > 1) == (where_ == Where::runs_on_gpu && report.backend == "cuda"));
+        REQUIRE((outcome.runs_on_gpu > 1) ==
+                (work_.where == Where::runs_on_gpu && outcome.backend == "cuda"));
       }
     } catch (const Error& error) {
       told = error.what();
       hint = error.hint();
     }
     planned = {};
-    REQUIRE(folder_.names() == std::vector<std::string>{"in.u32", "out"});
-    const auto found = test::read_keys<uint32_t>(folder_ / "out");
-    if (told.empty()) {
-      // No error: the failure was in a clean-up, or the CPU sorted what the GPU could not.
-      oracle::require_sorted<uint32_t>(keys_, found);
-    } else {
+    REQUIRE(folder_.names() == names_);
+    const bool is_done = told.empty();
+    for (size_t i = 0; i < work_.outputs.size(); ++i) {
+      INFO(work_.outputs[i]);
+      // No error: the failure was in a clean-up, or the CPU did what the GPU could not.
+      if (is_done) REQUIRE(test::read_file(folder_ / work_.outputs[i]) == right_[i]);
+      if (!is_done) REQUIRE(test::read_keys<uint32_t>(folder_ / work_.outputs[i]) == old_);
+    }
+    if (!is_done) {
       INFO(told);
       REQUIRE(backend_ == BackendChoice::cuda);
-      if (lacks_memory && where_ != Where::one_session) REQUIRE(plan.onwards);
-      REQUIRE(found == old_);
+      if (lacks_memory && work_.where != Where::one_session) REQUIRE(plan.onwards);
       REQUIRE_FALSE(hint.empty());
     }
     return calls >= plan.at;
   }
 
  private:
-  Where where_;
+  static WhereOptions on(BackendChoice backend) { return {.backend = backend, .threads = 2}; }
+
+  Work work_;
   BackendChoice backend_;
-  std::optional<Bytes> gpu_memory_;
   TemporaryFolder folder_;
-  std::vector<uint32_t> keys_ = std::vector<uint32_t>(on_gpu ? 500'009 : 701);
   std::vector<uint32_t> old_ = {3, 1, 2};
-  SortEnvironment environment_;
+  Outcome expected_;
+  std::vector<std::vector<std::byte>> right_;  // the outputs' contents
+  std::vector<std::string> names_;             // in the folder
 };
 
-/// Fails each call in turn, at every time up to the 20th and at fewer and fewer of the later ones.
-void fail_all(Scene& scene) {
-  uint64_t kinds = 0;
-  for (const std::string& call : failing_calls()) {
-    const bool is_allocation = call.starts_with("cudaMalloc");
-    uint64_t at = 1;
+/// Fails each call in turn, at every time up to the `dense`-th and at fewer and fewer of the later ones.
+/// Returns the calls that the work makes.
+std::set<std::string_view> fail_all(Scene& scene) {
+  constexpr uint64_t dense = on_gpu ? 20 : 4;
+  constexpr uint64_t step_share = on_gpu ? 8 : 2;
+  std::set<std::string_view> made;
+  for (const FailingCall& call : failing_calls)
     for (const bool onwards : {false, true})
-      for (at = 1; scene.fail({.call = call.c_str(),
-                   .at = at,
-                   .onwards = onwards,
-                   .error = is_allocation ? cudaErrorMemoryAllocation : cudaErrorLaunchFailure});
-           at += at < 20 ? 1 : 1 + at / 8) {
-      }
-    kinds += at > 1 ? 1 : 0;
+      for (uint64_t at = 1;
+           scene.fail({.call = call.name.data(), .at = at, .onwards = onwards, .error = call.error});
+           at += at < dense ? 1 : 1 + at / step_share)
+        made.insert(call.name);
+  return made;
+}
+
+void fail_all_work(const std::vector<Work>& works, BackendChoice backend) {
+  static std::set<std::string_view> made;  // in this process
+  for (const Work& work : works) {
+    Scene scene(work, backend);
+    made.merge(fail_all(scene));
   }
-  // Not every algorithm uses all of these calls. With fewer kinds, these tests would be empty.
-  CHECK(kinds >= 9);
+  for (const FailingCall& call : failing_calls) {
+    if (call.name == "cudaLaunchKernel" && backend == BackendChoice::automatic) continue;  // no referee
+    INFO(call.name);
+    CHECK(made.contains(call.name));
+  }
 }
 
 TEST_CASE("a GPU asked for by name that fails in any call keeps the old output, says why, leaves nothing") {
-  for (const Where where : everywhere) {
-    INFO(static_cast<int>(where));
-    Scene scene(where, BackendChoice::cuda);
-    fail_all(scene);
-  }
+  std::vector<Work> works = all_work();
+#if !defined(SWEEPSORT_EMULATED)
+  works.push_back(sorted("referee", Where::one_session, {.referee = Referee::thrust}));
+#endif
+  fail_all_work(works, BackendChoice::cuda);
 }
 
-TEST_CASE("whatever call fails on a GPU that was chosen, the CPU sorts the file") {
-  for (const Where where : everywhere) {
-    INFO(static_cast<int>(where));
-    Scene scene(where, BackendChoice::automatic);
-    fail_all(scene);
-  }
+TEST_CASE("whatever call fails on a GPU that was chosen, the CPU does the work") {
+  fail_all_work(all_work(), BackendChoice::automatic);
 }
 
 TEST_CASE("in memory, too, the CPU sorts what a GPU that was chosen cannot, and a note says why") {
