@@ -5,6 +5,7 @@
 #include "sweepsort.hpp"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <csignal>
 
@@ -17,7 +18,12 @@ void clean_up_and_die(int signal) {
   remove_temporary_files();
   erase_progress_line();
   std::signal(signal, SIG_DFL);
-  std::raise(signal);  // blocked until this handler returns, then it ends the process
+  sigset_t this_one;
+  sigemptyset(&this_one);
+  sigaddset(&this_one, signal);
+  pthread_sigmask(SIG_UNBLOCK, &this_one, nullptr);
+  std::raise(signal);
+  _exit(128 + signal);  // as the first process of a container, which no default action ends
 }
 
 }  // namespace
