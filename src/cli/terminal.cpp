@@ -18,8 +18,13 @@ namespace sweepsort::cli {
 void keep_standard_descriptors() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(descriptor, F_GETFD) != -1 || errno != EBADF) continue;
-    // open() returns the lowest free number, and all lower ones are in use. If it fails, nothing can be done.
-    (void)!open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    const bool is_input = descriptor == STDIN_FILENO;
+    // open() and pipe() return the lowest free number first, and all lower ones are in use.
+    if (open("/dev/null", is_input ? O_WRONLY : O_RDONLY) == descriptor) continue;
+    // There may be no /dev. Nothing can be read from a pipe's second end, or written to its first.
+    int ends[2];
+    if (pipe(ends) != 0 || (is_input && dup2(ends[1], descriptor) != descriptor)) _exit(2);
+    close(ends[1]);
   }
 }
 

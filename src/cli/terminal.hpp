@@ -6,9 +6,9 @@
 
 namespace sweepsort::cli {
 
-/// Opens /dev/null, with the wrong access mode, on each of the descriptors 0, 1 and 2 that the parent closed.
-/// Otherwise the output file could become descriptor 1 or 2 and receive our messages. Using such a descriptor
-/// fails with EBADF.
+/// Opens /dev/null or the end of a pipe, with the wrong access mode, on each of the descriptors 0, 1 and 2
+/// that the parent closed. Otherwise the output file could become descriptor 1 or 2 and receive our messages.
+/// Using such a descriptor fails with EBADF. If not even a pipe can be made, ends the process with code 2.
 void keep_standard_descriptors();
 
 /// Allows as many open files as the system grants. Each input needs one or two, and a sort may have thousands
