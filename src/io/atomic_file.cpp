@@ -65,8 +65,11 @@ FileError cannot_create(const std::string& name, const std::string& directory, i
   return system_error(name, "create a file beside it", error);
 }
 
-/// Whether this process may treat every file as if it were its owner (CAP_FOWNER).
-bool may_act_as_owner() {
+/// Whether this process may treat a file of another user as if it were its own (CAP_FOWNER). In a user
+/// namespace, that depends on the file's owner; the system says it of files that we may read.
+bool may_act_as_owner(const std::string& file) {
+  if (FileDescriptor(::open(file.c_str(), O_RDONLY | O_NOATIME | O_NONBLOCK | O_CLOEXEC))) return true;
+  if (errno == EPERM) return false;
   __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
   __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {};
   if (::syscall(SYS_capget, &header, data) != 0) return false;
@@ -85,12 +88,14 @@ void require_rename_allowed(const std::string& name, const std::string& target,
   if ((file.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0)
     throw Error(name + ": is a mount point, which no other file can replace",
                 "mount its directory instead, or name another file");
+  if ((file.stx_attributes & STATX_ATTR_IMMUTABLE) != 0)
+    throw Error(name + ": may not be changed (chattr +i)", "name another file");
   if ((file.stx_attributes & STATX_ATTR_APPEND) != 0)
     throw Error(name + ": may only be appended to (chattr +a)", "name another file");
   if ((folder.stx_attributes & STATX_ATTR_APPEND) != 0)
     throw Error(name + ": its directory takes new names only (chattr +a)", "name a new file");
   if ((folder.stx_mode & S_ISVTX) != 0 && user != file.stx_uid && user != folder.stx_uid &&
-      !may_act_as_owner())
+      !may_act_as_owner(target))
     throw Error(name + ": belongs to another user, who alone may replace it in this directory",
                 "name another file");
 }
@@ -170,15 +175,20 @@ void AtomicFile::cut(uint64_t bytes) {
     throw system_error(name_, fmt::format("cut it to {} bytes", bytes), errno);
 }
 
-/// Only root may give a file to another user; other users can only give it to one of their own groups. If the
-/// system refuses, the file stays ours. Returns false if the group could not be set.
-bool AtomicFile::set_owner() const {
+/// Users can only give a file to one of their own groups. Returns false if the group could not be set.
+bool AtomicFile::set_group() const {
   struct stat created {};
   if (!options_.owner || ::fstat(file_.fd(), &created) != 0) return true;
-  const auto [user, group] = *options_.owner;
-  if (created.st_uid == user && created.st_gid == group) return true;
-  return ::fchown(file_.fd(), user, group) == 0 || ::fchown(file_.fd(), static_cast<uid_t>(-1), group) == 0 ||
-         created.st_gid == group;
+  const gid_t group = options_.owner->group;
+  return created.st_gid == group || ::fchown(file_.fd(), static_cast<uid_t>(-1), group) == 0;
+}
+
+/// Only root may give a file to another user. If the system refuses, it stays ours.
+void AtomicFile::set_user() const {
+  struct stat created {};
+  if (!options_.owner || ::fstat(file_.fd(), &created) != 0) return;
+  if (created.st_uid != options_.owner->user)
+    (void)!::fchown(file_.fd(), options_.owner->user, static_cast<gid_t>(-1));
 }
 
 /// Copies the access control list of the file that is replaced, or removes the one that the directory gave to
@@ -205,11 +215,12 @@ void AtomicFile::set_mode(Rights kept) const {
 }
 
 void AtomicFile::sync() {
-  // Set the owner first, since that clears bits of the mode. Nobody may get rights that belonged to another
-  // group.
-  const bool keeps_group = set_owner();
+  // Nobody may get rights that belonged to another group. The user comes last, as only a file's owner may set
+  // its list and mode.
+  const bool keeps_group = set_group();
   const bool keeps_list = keeps_group && copy_access_list();
   set_mode(keeps_list ? Rights::all : keeps_group ? Rights::of_owner : Rights::not_of_group);
+  set_user();
   if (retried([&] { return ::fdatasync(file_.fd()); }) != 0)
     throw system_error(name_, "write it to the disk", errno);
 }

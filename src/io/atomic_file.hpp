@@ -60,7 +60,8 @@ class AtomicFile : public Output {
   FileDescriptor create_anonymous();
   FileDescriptor create_hidden();
   void decide_mode(int created);
-  bool set_owner() const;
+  bool set_group() const;
+  void set_user() const;
   bool copy_access_list() const;
   enum class Rights { all, not_of_group, of_owner };
   void set_mode(Rights kept) const;
