@@ -76,10 +76,8 @@ bool ChunkReader::read_next(const PlaceFunction& place, ReadChunk& chunk) {
 }
 
 void ChunkReader::finish() {
-  if (stream_)
-    stream_->check_length();
-  else
-    file_.check_unchanged();
+  if (stream_) stream_->check_length();
+  file_.check_unchanged();  // also of a file that was redirected and is read from its middle
 }
 
 void ChunkReader::read_at(uint64_t first_byte, std::span<std::byte> to) const {
