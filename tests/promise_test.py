@@ -219,6 +219,148 @@ class Streams(Place):
         self.assertIn(b"not sorted", error)
 
 
+class Surroundings(Place):
+    """Containers, missing devices, files of other users. What is not allowed here is a reported skip."""
+
+    def wrapped(self, *wrapper):
+        """The wrapper as strings, if programs can be run by it."""
+        command = [*map(str, wrapper)]
+        tried = shutil.which(command[0]) and subprocess.run([*command, "true"], capture_output=True)
+        if not tried or tried.returncode != 0:
+            self.skipTest(f"{' '.join(command)} is not allowed here")
+        return command
+
+    @staticmethod
+    def new_namespace(kind):
+        return ["unshare", f"-{kind}"] if os.geteuid() == 0 else ["unshare", f"-Ur{kind}"]
+
+    @staticmethod
+    def child_that_catches(parent, how):
+        """The process ID of the only child, once it has a handler for the signal."""
+        while True:
+            try:
+                child = int(pathlib.Path(f"/proc/{parent}/task/{parent}/children").read_text())
+                status = pathlib.Path(f"/proc/{child}/status").read_text()
+                if int(status.split("SigCgt:")[1].split()[0], 16) >> (how - 1) & 1:
+                    return child
+            except (FileNotFoundError, ValueError):
+                pass  # not there yet
+            time.sleep(0.001)
+
+    def test_a_signal_ends_the_first_process_of_a_container(self):
+        first = self.wrapped(*self.new_namespace("pf"), "--kill-child")
+        output = self.folder / "out"
+        output.write_bytes(b"old")
+        for how in (signal.SIGTERM, signal.SIGINT):
+            process = subprocess.Popen([*first, *map(str, self.command("-t", "u64", "-", "-o", output))],
+                                       stdin=subprocess.PIPE)
+            try:
+                process.stdin.write(bytes(MIB))
+                os.kill(self.child_that_catches(process.pid, how), how)
+                self.assertEqual(process.wait(20), 128 + how)
+            finally:
+                process.kill()
+                process.wait()
+                process.stdin.close()
+            self.assertEqual(output.read_bytes(), b"old")
+            self.require_nothing_left("out")
+
+    def test_an_output_does_not_take_the_place_of_a_closed_standard_error(self):
+        """Not even without /dev/null."""
+        bare = [*self.wrapped(*self.new_namespace("m")), "sh", "-c"]
+        done = self.write_input()
+        source, output = self.folder / "in.u64", self.folder / "out"
+        for closed in ("<&- >&- 2>&-", "2>&-", "<&- 2>&-"):
+            for result in ("-o", "--in-place"):
+                self.folder.joinpath("in").write_bytes(source.read_bytes())
+                to = ["-t", "u64", "in", *(["-o", output] if result == "-o" else ["--in-place"])]
+                command = [str(word) for word in self.command("--progress", "always", *to) if word != "-q"]
+                script = f'mount -t tmpfs none /dev || exit 99; exec "$@" {closed}'
+                ended = subprocess.run([*bare, script, "sh", *command], cwd=self.folder, stderr=subprocess.PIPE)
+                if ended.returncode == 99:
+                    self.skipTest("mounting is not allowed here")
+                self.assertEqual(ended.returncode, 0)
+                written = output if result == "-o" else self.folder / "in"
+                self.assertEqual(written.read_bytes(), done, closed)
+
+    def as_root(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root has files of other users")
+
+    def test_root_that_is_no_owner_of_all_files_replaces_one_of_another_user(self):
+        self.as_root()
+        command = self.wrapped("setpriv", "--bounding-set", "-fowner", "--inh-caps", "-fowner")
+        done = self.write_input()
+        output = self.folder / "out"
+        output.write_bytes(b"old")
+        os.chown(output, 1234, 2345)
+        output.chmod(0o640)
+        subprocess.run([*command, *map(str, self.command(self.folder / "in.u64", "-o", output))], check=True)
+        self.assertEqual(output.read_bytes(), done)
+        found = output.stat()
+        self.assertEqual((found.st_uid, found.st_gid, found.st_mode & 0o7777), (1234, 2345, 0o640))
+
+    def test_a_user_namespace_does_not_own_the_files_of_others(self):
+        """It has all capabilities, but only over its own users' files."""
+        self.as_root()
+        user = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+        program = self.folder / "sweepsort"
+        shutil.copy(SWEEPSORT, program)
+        sticky, own = self.folder / "sticky", self.folder / "own"
+        sticky.mkdir()
+        own.mkdir()
+        self.folder.chmod(0o755)
+        sticky.chmod(0o1777)
+        own.chmod(0o777)
+        theirs = sticky / "out"
+        theirs.write_bytes(b"old")
+        theirs.chmod(0o666)
+        self.write_input(count=1000)
+        command = [*self.wrapped(*user, "unshare", "-Ur"), program, "sort", "-q", "-f", "-u", self.folder / "in.u64",
+                   "--counts", own / "counts", "-o", theirs]
+        ended = subprocess.run([*map(str, command)], stderr=subprocess.PIPE)
+        self.assertEqual(ended.returncode, 2)
+        self.assertIn(b"belongs to another user", ended.stderr)
+        self.assertEqual(os.listdir(own), [])
+        self.assertEqual(theirs.read_bytes(), b"old")
+
+    def test_an_output_made_immutable_meanwhile_keeps_the_other_one_old(self):
+        main, counts = self.folder / "main", self.folder / "counts"
+        main.write_bytes(b"old")
+        counts.write_bytes(b"old")
+        tried = shutil.which("chattr") and subprocess.run(["chattr", "+i", main], capture_output=True)
+        if not tried or tried.returncode != 0:
+            self.skipTest("chattr is not allowed here")
+        self.addCleanup(subprocess.run, ["chattr", "-i", main])
+        subprocess.run(["chattr", "-i", main], check=True)
+        process = subprocess.Popen(self.command("-u", "-t", "u64", "-", "--counts", counts, "-o", main),
+                                   stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        process.stdin.write(bytes(MIB))
+        while not Space.has_nameless_file(process) and process.poll() is None:
+            time.sleep(0.001)
+        subprocess.run(["chattr", "+i", main], check=True)
+        error = process.communicate()[1]
+        self.assertEqual(process.returncode, 2)
+        self.assertIn(b"chattr +i", error)
+        self.assertEqual((main.read_bytes(), counts.read_bytes()), (b"old", b"old"))
+
+    def test_a_redirected_file_that_changes_is_an_error_wherever_it_is_read_from(self):
+        source = self.folder / "in.u64"
+        for start in (0, 8):
+            for command in (["scan", "--wrap"], ["check"], ["min"]):
+                source.write_bytes(bytes(64 * MIB))
+                with open(source, "rb") as file:
+                    file.seek(start)
+                    process = subprocess.Popen([SWEEPSORT, *command, "-t", "u64", "-"], stdin=file,
+                                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                    while os.lseek(file.fileno(), 0, os.SEEK_CUR) == start and process.poll() is None:
+                        time.sleep(0.0001)
+                    os.truncate(source, 64 * MIB + 8)
+                    error = process.communicate()[1]
+                if command == ["scan", "--wrap"] or process.returncode != 0:  # a scan waits for us to read
+                    self.assertEqual((process.returncode, command, b"changed while" in error), (2, command, True))
+
+
 class Space(Place):
     def mounted(self, size):
         """A tmpfs of this many bytes, or a reported skip."""
