@@ -371,9 +371,9 @@ uint32_t value_bits(KeyType type) {
 
 void require_suits(const Distribution& distribution, KeyType type) {
   if (distribution.suits(type)) return;
-  throw Error("the distribution " + std::string(distribution.name) + " does not suit keys of type " +
-                  std::string(name(type)),
-              "choose another type or another distribution");
+  throw UsageError("the distribution " + std::string(distribution.name) + " does not suit keys of type " +
+                       std::string(name(type)),
+                   "choose another type or another distribution");
 }
 
 }  // namespace
@@ -420,7 +420,7 @@ void fill_all(const Distribution& distribution, KeyType type, uint64_t seed, std
 
 const Distribution& require_distribution(std::string_view name, KeyType type) {
   const Distribution* const distribution = find_distribution(name);
-  if (distribution == nullptr) throw Error("there is no distribution called " + std::string(name));
+  if (distribution == nullptr) throw UsageError("there is no distribution called " + std::string(name));
   require_suits(*distribution, type);
   return *distribution;
 }

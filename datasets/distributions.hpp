@@ -264,7 +264,7 @@ void fill(const Distribution& distribution, KeyType type, uint64_t seed, uint64_
 void fill_all(const Distribution& distribution, KeyType type, uint64_t seed, std::span<std::byte> out,
               uint32_t threads = 0);
 
-/// Returns the distribution called `name`. Throws Error if there is none or it does not suit `type`.
+/// Returns the distribution called `name`. Throws UsageError if there is none or it does not suit `type`.
 const Distribution& require_distribution(std::string_view name, KeyType type);
 
 template <class Key>

@@ -144,11 +144,11 @@ TEST_CASE("another seed makes another file") {
 
 TEST_CASE("a distribution refuses a type that it does not suit, and a part outside of the file") {
   std::vector<std::byte> bytes(64);
-  CHECK_THROWS_AS(fill(*find_distribution("float-specials"), KeyType::u32, 1, 16, 0, bytes), Error);
-  CHECK_THROWS_AS(fill(*find_distribution("below-2^32"), KeyType::u32, 1, 16, 0, bytes), Error);
+  CHECK_THROWS_AS(fill(*find_distribution("float-specials"), KeyType::u32, 1, 16, 0, bytes), UsageError);
+  CHECK_THROWS_AS(fill(*find_distribution("below-2^32"), KeyType::u32, 1, 16, 0, bytes), UsageError);
   CHECK_THROWS_AS(fill(*find_distribution("uniform"), KeyType::u32, 1, 15, 0, bytes), Error);
   CHECK_THROWS_AS(fill(*find_distribution("uniform"), KeyType::u32, 1, 100, 90, bytes), Error);
-  CHECK_THROWS_AS(make_keys<uint32_t>("no-such-name", 10, 1), Error);
+  CHECK_THROWS_AS(make_keys<uint32_t>("no-such-name", 10, 1), UsageError);
 }
 
 TEST_CASE("only float-specials makes numbers that are not finite") {
