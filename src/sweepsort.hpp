@@ -277,7 +277,7 @@ template <WritableRange Keys>
 void sort(Keys&& keys, const SortOptions& options = {});
 
 /// Sorts keys in place and applies the same permutation to the values; stable. Values: 4 or 8 bytes,
-/// trivially copyable. Throws Error if the lengths differ.
+/// trivially copyable. Throws Error if the lengths differ or the two overlap.
 template <WritableRange Keys, WritableRange Values>
 void sort_pairs(Keys&& keys, Values&& values, const SortOptions& options = {});
 

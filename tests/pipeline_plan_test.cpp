@@ -227,4 +227,6 @@ TEST_CASE("pairs of the caller's are sorted together, equal keys in their old or
   values.pop_back();
   CHECK_THROWS_WITH(sweepsort::sort_pairs(std::span(keys), std::span(values)),
                     ContainsSubstring("differ in length"));
+  const std::span all(positions);
+  CHECK_THROWS_WITH(sweepsort::sort_pairs(all.first(9), all.subspan(8, 9)), ContainsSubstring("overlap"));
 }

@@ -29,6 +29,8 @@ bool try_on_gpu(int device, const SortJob& job, std::span<std::byte> keys, std::
 void sort_bytes(KeyType type, uint64_t count, std::span<std::byte> keys, std::span<std::byte> values,
                 uint32_t value_bytes, const SortOptions& options) {
   const int device = only_device(options.where);
+  if (keys.data() < values.data() + values.size() && values.data() < keys.data() + keys.size())
+    throw Error("sort_pairs: keys and values overlap");
   const uint32_t threads = threads_or_all(options.where.threads);
   const SortJob job{.count = count,
                     .type = type,
