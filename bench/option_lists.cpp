@@ -95,9 +95,9 @@ std::string BenchArguments::value(std::string_view name) const {
 RunOptions BenchArguments::run_options() const {
   RunOptions options;
   options.backend =
-      chosen<std::string>(*this, "backend", {{"auto", "auto"}, {"cuda", "cuda"}, {"cpu", "cpu"}}).front();
+      chosen_one<std::string>(*this, "backend", {{"auto", "auto"}, {"cuda", "cuda"}, {"cpu", "cpu"}});
   options.timing =
-      chosen<Timing>(*this, "timing", {{"events", Timing::events}, {"graph", Timing::graph}}).front();
+      chosen_one<Timing>(*this, "timing", {{"events", Timing::events}, {"graph", Timing::graph}});
   options.device = narrow<int>(parse_number(value("device"), "--device"));
   options.threads = parse_number(value("threads"), "--threads");
   options.repeat = std::max<uint32_t>(parse_number(value("repeat"), "--repeat"), 1);

@@ -78,6 +78,15 @@ std::vector<Value> chosen(const BenchArguments& arguments, std::string_view opti
   return values;
 }
 
+/// The value of an option that takes one of a few words.
+template <class Value>
+Value chosen_one(const BenchArguments& arguments, std::string_view option,
+                 const std::vector<Choice<Value>>& choices) {
+  const std::vector<Value> values = chosen(arguments, option, choices);
+  if (values.size() != 1) throw UsageError(fmt::format("--{} takes one name, not several", option));
+  return values.front();
+}
+
 std::vector<KeyType> parse_types(const std::string& text);
 
 /// Sizes, and ranges FIRST..LAST (doubling) or FIRST..LAST*FACTOR. 0 is an error, because there is nothing to

@@ -67,7 +67,7 @@ PassOptions parse_common(Pass pass, const BenchArguments& arguments) {
   if (arguments.value("cache") == cache_option.preset)
     options.cache = graph ? Cache::warm : Cache::cold;
   else
-    options.cache = chosen(arguments, "cache", by_name({Cache::cold, Cache::warm})).front();
+    options.cache = chosen_one(arguments, "cache", by_name({Cache::cold, Cache::warm}));
   if (graph && options.cache == Cache::cold)
     throw UsageError("--cache cold: the passes of a graph follow each other in the cache",
                      "use --timing events");

@@ -214,6 +214,7 @@ class Refusing(Temporary):
             (["scan", "--op", "xor", "-t", "f32"], "xor is for integers"),
             (["scan", "--kind", "both"], "--kind"),
             (["scan", "--timing", "graph", "--cache", "cold"], "--cache"),
+            (["scan", "--cache", "warm,cold"], "--cache takes one name"),
             (["scan", "--algorithm", "threads,lookback"], "'lookback' is none of --backend cpu"),
             (["min", "--algorithm", "two-launch"], "--algorithm"),
             (["min", "--index", "yes"], "--index"),
@@ -235,6 +236,7 @@ class Refusing(Temporary):
             (["--peer", "thurst"], "did you mean thrust"),
             (["--nonsense"], "nonsense"),
             (["--limit", "x"], "--limit"),
+            (["--timing", "events,graph"], "--timing takes one name"),
             (["stray"], "stray"),
         ):
             result = bench("sort", "--backend", "cpu", *words)
