@@ -82,8 +82,8 @@ class CudaRunner final : public SortRunner {
 
   std::vector<SortRow> run(const SortCase& what) override {
     if (!referee_supports(what))
-      throw Error("no referee for pairs of " + std::string(name(what.type)) + " and " +
-                  std::to_string(what.value_bytes) + " byte values");
+      throw NoRefereeError("no referee for pairs of " + std::string(name(what.type)) + " and " +
+                           std::to_string(what.value_bytes) + " byte values");
     Workspace pool{pool_.span()};
     memory_ = lay_out(what, workspace_bytes(what), pool);
     prepare(what);

@@ -4,17 +4,25 @@
 #include "bench/place.hpp"
 #include "bench/sort_case.hpp"
 #include "bench/sort_options.hpp"
+#include "core/error.hpp"
 
 #include <memory>
 #include <vector>
 
 namespace sweepsort::bench {
 
+/// No referee can judge the case, so it is left out.
+class NoRefereeError : public Error {
+ public:
+  using Error::Error;
+};
+
 class SortRunner {
  public:
   virtual ~SortRunner() = default;
   virtual const Place& place() const = 0;
-  /// One row for every peer that supports the case, ours first. Throws Error if the case cannot be measured.
+  /// One row for every peer that supports the case, ours first. Throws NoRefereeError, or Error if the
+  /// measurement failed.
   virtual std::vector<SortRow> run(const SortCase& what) = 0;
 };
 
