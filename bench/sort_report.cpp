@@ -61,15 +61,17 @@ void print_heading(const Place& place) {
 }
 
 void print_rows(std::span<const SortRow> rows, const Place& place) {
+  const bool has_ours = rows[0].peer.starts_with("sweepsort");
   for (const SortRow& row : rows) {
+    const double times = median(row.runs_s) / median(rows[0].runs_s);
     const auto [fastest, slowest] = std::ranges::minmax(row.runs_s);
     const std::string_view order = row.what.order == Order::ascending ? "asc" : "desc";
     fmt::print(
         "{:>5} {:<20.20} {:>14} {:<5} {:>3} {:<17} {:>11.2f} {:>11.2f} {:>11.2f} {:>4} {:>9.3f} {:>6.1f} "
-        "{:>6.2f} {}{}\n",
+        "{:>6} {}{}\n",
         name(row.what.type), row.what.distribution, format_count(row.what.count), order, row.what.value_bytes,
         row.peer, median(row.runs_s) * 1e6, fastest * 1e6, slowest * 1e6, row.runs_s.size(),
-        keys_per_s(row) * 1e-9, copy_share(row, place) * 100, median(row.runs_s) / median(rows[0].runs_s),
+        keys_per_s(row) * 1e-9, copy_share(row, place) * 100, has_ours ? fmt::format("{:.2f}", times) : "-",
         row.verified ? "yes" : "WRONG", row.detail.empty() ? "" : "  # " + row.detail);
   }
   std::fflush(stdout);

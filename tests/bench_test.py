@@ -143,6 +143,11 @@ class Measuring(Temporary):
         alone = self.measure("--type", "u32", "--size", "3000", "--peer", "none")["rows"]
         self.assertEqual(["sweepsort"], [row["peer"] for row in alone])
 
+    def test_peers_are_not_compared_with_ours_where_it_has_no_row(self):
+        # Keys of 64 bits are not counted.
+        words = ["-b", "cpu", "--algorithm", "counting", "-t", "u64", "-n", "3000", "-r", "1", "-p", "std"]
+        self.assertRegex(bench("sort", *words).stdout, r" std .* - yes")
+
     def test_pairs_and_floats_with_nan_are_measured_and_right(self):
         rows = self.measure("--type", "u64", "--size", "5000", "--values", "4,8", "--distribution", "few-16")[
             "rows"
