@@ -438,6 +438,20 @@ class Reporting(Temporary):
         self.assertEqual(0, result.returncode, result.stderr)
 
 
+class Tables(Temporary):
+    def test_a_measurement_that_fails_ends_them_and_is_not_put_apart(self):
+        program = self.folder / "fails"
+        program.write_text("""#!/bin/sh
+for file; do :; done
+echo '{"revision": "r1", "rows": []}' > "$file"
+case $file in *floats*) exit 1;; esac
+""")
+        program.chmod(0o755)
+        command = ["bash", ROOT / "bench/tables", program, self.folder, "card"]
+        self.assertNotEqual(0, subprocess.run(list(map(str, command))).returncode)
+        self.assertEqual([], list((self.folder / "apart").iterdir()))
+
+
 class WholeFiles(Temporary):
     def files(self, *arguments: object, sweepsort: object = SWEEPSORT) -> subprocess.CompletedProcess:
         command = [ROOT / "bench/files.py", "--sweepsort", sweepsort, "--dir", self.folder, *arguments]
