@@ -27,7 +27,7 @@ struct DeviceArrays {
 
 enum class Placement : uint8_t {
   out_of_place,
-  in_place,  // sorts keys_out, to which the runner copies the input outside of the timed region
+  in_place,  // sorts keys alone: keys_out, to which the runner copies the input outside of the timed region
 };
 
 /// A GPU sort. It runs in stream order and takes all memory from the arrays.

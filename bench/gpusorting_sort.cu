@@ -33,21 +33,19 @@ struct Layout {
   DeviceSpan<uint32_t> statuses;
   size_t zeroed_bytes;
   DeviceSpan<uint32_t> keys;
-  DeviceSpan<uint32_t> values;
 
   Layout(const SortCase& what, Workspace& workspace)
       : tickets(workspace.take<uint32_t>(passes)),
         histogram(workspace.take<uint32_t>(passes * digits)),
         statuses(workspace.take<uint32_t>(uint64_t{passes} * digits * pass_blocks(what))),
         zeroed_bytes(workspace.used()),
-        keys(workspace.take<uint32_t>(what.count)),
-        values(workspace.take<uint32_t>(what.value_bytes == 0 ? 0 : what.count)) {}
+        keys(workspace.take<uint32_t>(what.count)) {}
 };
 
 }  // namespace
 
 bool gpusorting_supports(const SortCase& what) {
-  return what.type == KeyType::u32 && what.order == Order::ascending && what.value_bytes <= 4 &&
+  return what.type == KeyType::u32 && what.order == Order::ascending && what.value_bytes == 0 &&
          what.count > 0 && what.count < uint64_t{1} << 30;
 }
 
@@ -63,9 +61,7 @@ void gpusorting_sort(const SortCase& what, const DeviceArrays& arrays, cudaStrea
   const uint32_t count = static_cast<uint32_t>(what.count);
   const uint32_t blocks = pass_blocks(what);
   uint32_t* keys = static_cast<uint32_t*>(arrays.keys_out);
-  uint32_t* values = static_cast<uint32_t*>(arrays.values_out);
   uint32_t* other_keys = layout.keys.data();
-  uint32_t* other_values = layout.values.data();
 
   check(cudaMemsetAsync(layout.tickets.data(), 0, layout.zeroed_bytes, stream));
   OneSweep::GlobalHistogram<uint32_t, digits, histogram_threads, histogram_copies, histogram_keys>
@@ -78,17 +74,11 @@ void gpusorting_sort(const SortCase& what, const DeviceArrays& arrays, cudaStrea
   // an even number, so the last pass ends in the array in which the first began
   for (uint32_t pass = 0; pass < passes; ++pass) {
     uint32_t* const statuses = layout.statuses.data() + uint64_t{pass} * digits * blocks;
-    if (what.value_bytes == 0)
-      OneSweep::DigitBinningPassKeys<digits, digit_width, pass_warps, pass_keys_per_thread>
-          <<<blocks, pass_threads, 0, stream>>>(keys, other_keys, statuses, layout.tickets.data(), count,
-                                                pass * digit_width);
-    else
-      OneSweep::DigitBinningPassPairs<digits, digit_width, pass_warps, pass_keys_per_thread>
-          <<<blocks, pass_threads, 0, stream>>>(keys, values, other_keys, other_values, statuses,
-                                                layout.tickets.data(), count, pass * digit_width);
+    OneSweep::DigitBinningPassKeys<digits, digit_width, pass_warps, pass_keys_per_thread>
+        <<<blocks, pass_threads, 0, stream>>>(keys, other_keys, statuses, layout.tickets.data(), count,
+                                              pass * digit_width);
     check(cudaGetLastError());
     std::swap(keys, other_keys);
-    std::swap(values, other_values);
   }
 }
 

@@ -5,10 +5,10 @@
 
 namespace sweepsort::bench {
 
-/// Supports u32 keys, alone or with 4-byte values, ascending, fewer than 2^30.
+/// Supports u32 keys alone, ascending, fewer than 2^30.
 bool gpusorting_supports(const SortCase& what);
 size_t gpusorting_workspace_bytes(const SortCase& what);
-/// Sorts `arrays.keys_out` and `arrays.values_out` in place.
+/// Sorts `arrays.keys_out` in place.
 void gpusorting_sort(const SortCase& what, const DeviceArrays& arrays, cudaStream_t stream);
 
 }  // namespace sweepsort::bench
