@@ -21,9 +21,15 @@ say() { printf '%s\n' "$*"; }
 
 is_installed() { [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
 
+# apt_install PACKAGE...: as root, by what install_missing has in as_root.
+apt_install() {
+  say "packages: installing $*"
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "$@" >/dev/null
+}
+
 # install_missing NEEDED... -- EXTRA...: installs what is missing, and nothing else.
 install_missing() {
-  local needed=() extra=() package list=needed
+  local needed=() extra=() there=() package list=needed
   for package in "$@"; do
     if [ "$package" = -- ]; then list=extra; continue; fi
     if is_installed "$package"; then continue; fi
@@ -47,16 +53,15 @@ install_missing() {
   mkdir -p "$root/build"
   (
     flock 9
-    "${as_root[@]}" apt-get -qq update || fail "apt-get update failed" "is there a network?"
+    "${as_root[@]}" apt-get -qq update || say "packages: apt-get update failed (is there a network?)"
+    if [ ${#needed[@]} -gt 0 ]; then
+      apt_install "${needed[@]}" || fail "apt-get could not install ${needed[*]}" "is there a network?"
+    fi
     for package in "${extra[@]}"; do
       # Not every release has all packages.
-      if apt-cache show "$package" >/dev/null 2>&1; then needed+=("$package"); else say "packages: no $package here"; fi
+      if apt-cache show "$package" >/dev/null 2>&1; then there+=("$package"); else say "packages: no $package here"; fi
     done
-    if [ ${#needed[@]} -eq 0 ]; then exit; fi
-    say "packages: installing ${needed[*]}"
-    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-      apt-get -qq install -y --no-install-recommends "${needed[@]}" >/dev/null ||
-      fail "apt-get could not install ${needed[*]}"
+    if [ ${#there[@]} -gt 0 ]; then apt_install "${there[@]}" || say "packages: going on without ${there[*]}"; fi
   ) 9>"$root/build/packages.lock" || exit 2  # it has reported why
 }
 
