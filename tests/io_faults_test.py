@@ -156,7 +156,9 @@ class Scene:
 
     def run(self, **variables):
         self.put_old()
-        variables |= {"LD_PRELOAD": LIBRARY, "TMPDIR": ".", "FAIL_LOG": "../log", "NO_TMPFILE": int(self.is_hidden)}
+        folder, library = os.path.split(LIBRARY)  # LD_PRELOAD cannot hold a path with spaces
+        variables |= {"LD_PRELOAD": library, "LD_LIBRARY_PATH": folder, "TMPDIR": ".", "FAIL_LOG": "../log",
+                      "NO_TMPFILE": int(self.is_hidden)}
         environment = dict(os.environ, **{name: str(value) for name, value in variables.items()})
         pipe = content(self.stdin) if self.stdin in INPUTS else b""
         if not self.to_file:
