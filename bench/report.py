@@ -62,7 +62,10 @@ def parse_what(text: str) -> tuple[list[str], dict]:
         field, equals, value = word.partition("=")
         if not equals:
             raise ReportError(f"'{word}' in '{text}': expected FIELD=VALUE")
-        wanted[field] = str(measured.parse_count(value)) if field == "n" else value
+        try:
+            wanted[field] = str(measured.parse_count(value)) if field == "n" else value
+        except ValueError as error:
+            raise ReportError(f"'{text}': {error}") from error
     if "rows" not in wanted:
         raise ReportError(f"'{text}': no rows=")
     axes = wanted.pop("rows").split(",")

@@ -9,6 +9,7 @@ SORT_SCHEMA, FILES_SCHEMA = "sweepsort.bench/1", "sweepsort.files/1"
 CASE_FIELDS = ["backend", "type", "distribution", "n", "order", "value_bytes"]
 PEERS = ["cub", "thrust", "vqsort", "parallel", "std", "numpy"]
 TYPES = list(measured.KEY_BYTES)
+RUN_FIELDS = {"revision", "date", "cpu", "threads", "rows"}
 ROW_FIELDS = {
     "backend",
     "type",
@@ -71,7 +72,7 @@ def is_sort(run: dict) -> bool:
 def fields_needed(run: dict) -> set[str]:
     """The fields that every row must have."""
     if run["schema"] == FILES_SCHEMA:
-        return {"program", "median_s"}
+        return {"program", "median_s", "bytes_s", "cpu_s", "peak_bytes", "verified"}
     return ROW_FIELDS if is_sort(run) else PASS_ROW_FIELDS
 
 
@@ -81,14 +82,15 @@ def load_results(folder: pathlib.Path) -> list[dict]:
     for path in sorted(folder.glob("*.json")):
         try:
             run = json.loads(path.read_text(encoding="utf-8"))
-        except json.JSONDecodeError as error:
-            raise ReportError(f"{path}: {error}") from error
-        if run.get("schema") not in (SORT_SCHEMA, FILES_SCHEMA):
-            raise ReportError(f"{path}: unknown schema {run.get('schema')!r}")
-        for row in run["rows"]:
-            missing = fields_needed(run) - row.keys()
-            if missing:
-                raise ReportError(f"{path}: a row lacks {', '.join(sorted(missing))}")
+            if run.get("schema") not in (SORT_SCHEMA, FILES_SCHEMA):
+                raise ReportError(f"{path}: unknown schema {run.get('schema')!r}")
+            missing = RUN_FIELDS - run.keys()
+            for row in run.get("rows", []):
+                missing |= fields_needed(run) - row.keys()
+        except (AttributeError, TypeError, ValueError) as error:
+            raise ReportError(f"{path}: no results of a benchmark: {error}") from error
+        if missing:
+            raise ReportError(f"{path}: it, or a row, lacks {', '.join(sorted(missing))}")
         run["path"] = path
         runs.append(run)
     return sorted(runs, key=lambda run: run["date"])

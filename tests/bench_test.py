@@ -367,7 +367,10 @@ class Reporting(Temporary):
         for text in (
             "{",
             '{"schema": "other/1", "rows": []}',
+            "[]",
             '{"schema": "sweepsort.bench/1", "date": "", "rows": [{"n": 1}]}',
+            '{"schema": "sweepsort.bench/1", "date": "", "rows": 1}',
+            '{"schema": "sweepsort.files/1", "date": "", "rows": []}',
         ):
             (self.folder / "bad.json").write_text(text)
             result = report(self.folder)
@@ -396,7 +399,7 @@ class Reporting(Temporary):
             for peer, element_s in peers.items()
         ]
         head = {"schema": "sweepsort.bench/1", "command": "scan", "revision": name, "date": date}
-        head |= {"gpu": "Test GPU", "driver": "1", "cuda": "13.0", "cub": "3.0", "cpu": "Test CPU"}
+        head |= {"gpu": "Test GPU", "driver": "1", "cuda": "13.0", "cub": "3.0", "cpu": "Test CPU", "threads": 2}
         (self.folder / name).write_text(json.dumps({**head, "copy_bandwidth_bytes_s": 1e9, "rows": rows}))
 
     def test_scans_stand_beside_each_other_or_below_each_other(self):
@@ -430,6 +433,13 @@ class Reporting(Temporary):
         result = report(self.folder, "--no-plots")
         self.assertEqual(2, result.returncode)
         self.assertIn("distribution", result.stderr)
+
+    def test_a_size_that_is_no_count_is_an_error(self):
+        for size in ("many", "2^x", "1.5"):
+            self.document.write_text(f"<!-- bench: rows=type n={size} -->\n<!-- /bench -->\n")
+            result = report(self.folder, "--no-plots")
+            self.assertEqual(2, result.returncode)
+            self.assertIn(f"n={size}", result.stderr)
 
     def test_the_repository_s_own_results_and_documents_agree(self):
         result = subprocess.run(
