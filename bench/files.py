@@ -128,6 +128,8 @@ def parse_arguments() -> argparse.Namespace:
     if not arguments.programs:
         arguments.programs = "cp,sweepsort,external,numpy,cupy" if has_budget else "cp,sweepsort,numpy,cupy"
     arguments.programs = arguments.programs.split(",")
+    if arguments.runs < 1:
+        parser.error("--runs: at least 1")
     if "external" in arguments.programs and not has_budget:
         parser.error("external needs --memory or --gpu-memory")
     if "sort-n" in arguments.programs and arguments.type[0] == "f":

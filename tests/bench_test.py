@@ -504,6 +504,7 @@ case "$1:$output" in sort:*sorted-by-sweepsort) head -c 400 /dev/zero > "$output
             (["--programs", "cp,sort-n"], 1, "compared with another"),
             (["--python", "/bin/false", "--programs", "sort-n,numpy"], 1, "compared with another"),
             (["--programs", "external"], 2, "needs --memory"),
+            (["--runs", "0"], 2, "--runs: at least 1"),
         ):
             result = self.files("--count", "10", *arguments)
             self.assertEqual(code, result.returncode, arguments)
