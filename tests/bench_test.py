@@ -4,6 +4,7 @@
 Environment: SWEEPSORT_BENCH and SWEEPSORT, the programs.
 """
 
+import importlib.util
 import json
 import os
 import pathlib
@@ -485,6 +486,12 @@ class WholeFiles(Temporary):
         self.assertEqual([2, 2, 2, 1], [row["runs"] for row in report["rows"]])
         self.assertTrue(all(row["verified"] for row in report["rows"]))
         self.assertEqual([path], list(self.folder.iterdir()))
+
+    @unittest.skipUnless(importlib.util.find_spec("numpy"), "no numpy")
+    def test_floats_that_numpy_sorts_need_only_have_equal_values(self):
+        arguments = ["--type", "f32", "--count", "3000", "--distribution", "float-specials", "--runs", "1"]
+        result = self.files(*arguments, "--programs", "cp,sweepsort,numpy,unique")
+        self.assertEqual(0, result.returncode, result.stdout)
 
     def test_an_output_that_is_not_the_input_sorted_is_told(self):
         fraud = self.folder / "fraud"
