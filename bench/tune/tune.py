@@ -122,6 +122,7 @@ def program(folder, record, row):
 def compile_row(args, folder, record, row):
     key, value = RECORDS[record]
     binary = program(folder, record, row)
+    binary.unlink(missing_ok=True)  # what an earlier state of the kernels made
     macros = {"KEY": key, "VALUE": value, **macros_of(args, row)}
     header = binary.with_suffix(".hpp")  # nvcc splits -D at commas
     header.write_text("".join(f"#define SWEEPSORT_TUNE_{name} {text}\n" for name, text in macros.items()))
@@ -168,7 +169,11 @@ def main():
     parser.add_argument("--run", metavar="FOLDER", help="run what was compiled into FOLDER")
     parser.add_argument("--json", metavar="FILE")
     args = parser.parse_args()
-    records = list(RECORDS) if args.record == "all" else args.record.split(",")
+    known = [record for record in RECORDS if candidates(args.table, record)]
+    records = known if args.record == "all" else args.record.split(",")
+    for record in records:
+        if record not in known:
+            parser.error(f"--record: '{record}' is none of those of --table {args.table}: {', '.join(known)}")
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(args.build or args.run or temporary)
         folder.mkdir(parents=True, exist_ok=True)
