@@ -8,6 +8,7 @@
 // FAIL_ERRNO=5       with this errno.
 // FAIL_LOG=file      Each failure adds a line to this file: for a transfer, the position in the file.
 // FAIL_KILLS=1       The process is killed there instead.
+// FAIL_FLIPS=1       That transfer, of FAIL_MOST bytes or fewer, succeeds instead, but for one bit of it.
 // NO_TMPFILE=1       the file system has no O_TMPFILE
 //
 // Of malloc and mmap, only requests of FAIL_LEAST bytes or more count, and only after the first read of an
@@ -29,6 +30,7 @@
 #include <cstdarg>
 #include <cstdlib>
 #include <cstring>
+#include <type_traits>
 
 namespace {
 
@@ -89,6 +91,14 @@ size_t shortened(size_t bytes) {
 
 template <class Buffer, class... Position>
 ssize_t transfer(const char* name, int fd, Buffer* buffer, size_t bytes, Position... position) {
+  if (number("FAIL_FLIPS") != 0) {
+    const ssize_t moved =
+        next<ssize_t(int, Buffer*, size_t, Position...)>(name)(fd, buffer, bytes, position...);
+    if constexpr (!std::is_const_v<Buffer>)
+      if (moved > 0 && bytes <= number("FAIL_MOST") && fails(name, (off_t{0} + ... + position)))
+        *static_cast<unsigned char*>(buffer) ^= 1;
+    return moved;
+  }
   if (fails(name, (off_t{0} + ... + position))) return -1;
   const size_t part = shortened(bytes);
   if (part == 0 && bytes != 0) {

@@ -91,11 +91,13 @@ LARGE = [RANDOM.getrandbits(32) for _ in range(300_000)]
 KEYS = [RANDOM.getrandbits(32) for _ in range(2000)]
 VALUES = [RANDOM.getrandbits(64) for _ in KEYS]
 FEW = [RANDOM.randrange(700) for _ in KEYS]
+FOUR = [RANDOM.randrange(4) for _ in KEYS]
 LEFT, RIGHT = (sorted(RANDOM.getrandbits(32) for _ in range(count)) for count in (1500, 900))
 BYTES = RANDOM.randbytes(2000)
 ORDER = sorted(range(len(FEW)), key=FEW.__getitem__)  # stable
 INPUTS = {"large.u32": packed(LARGE), "keys.u32": packed(KEYS), "few.u32": packed(FEW), "bytes.u8": BYTES,
-          "left.u32": packed(LEFT), "right.u32": packed(RIGHT), "values.u64": packed(VALUES, "Q")}
+          "left.u32": packed(LEFT), "right.u32": packed(RIGHT), "values.u64": packed(VALUES, "Q"),
+          "four.u32": packed(FOUR)}
 
 
 def ended(result):
@@ -361,6 +363,23 @@ def play_little_memory(scene):
     scene.clear()
 
 
+def play_misread_keys():
+    """A key misread in the search for a cut changes nothing, or is an error: not only the order of values."""
+    order = sorted(range(len(FOUR)), key=FOUR.__getitem__)  # stable
+    outputs = {"values": packed([VALUES[i] for i in order], "Q"), "out": packed(sorted(FOUR))}
+    scene = Scene("sort four.u32 --values values.u64 --values-output values -o out -f", outputs, program=FORCED)
+    codes = []
+    for at in moments():
+        result = scene.run(FAIL_CALL="pread", FAIL_AT=at, FAIL_FLIPS=1, FAIL_MOST=8)
+        scene.judge(f"{scene.title}: the {at}. key misread: {ended(result)}", result)
+        if content("../log") is None:
+            break
+        os.unlink("../log")
+        codes.append(result.returncode)
+    assert 0 in codes and 2 in codes, f"{scene.title}: keys misread: {codes}"
+    scene.clear()
+
+
 def main():
     os.umask(0o022)
     with tempfile.TemporaryDirectory() as folder:
@@ -377,6 +396,7 @@ def main():
         by_words = {scene.words: scene for scene in reversed(table)}
         play_killed_child(by_words["sort few.u32 --values values.u64 --values-output values -o out -f"])
         play_little_memory(by_words["sort keys.u32 --in-place"])
+        play_misread_keys()
         # The thread that shows the progress must not end the sort, nor end the process in its own way.
         in_place = by_words["sort keys.u32 --in-place"]
         talks = dataclasses.replace(in_place, words=f"{in_place.words} --progress always", may_talk=True)

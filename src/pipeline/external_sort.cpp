@@ -2,6 +2,7 @@
 #include "pipeline/external_sort.hpp"
 
 #include "core/rounding.hpp"
+#include "pipeline/key_scan.hpp"
 #include "pipeline/rank_cutter.hpp"
 
 #include <algorithm>
@@ -170,12 +171,16 @@ void ExternalSort::adopt(std::vector<std::unique_ptr<Run>> runs, RunInspector& i
 }
 
 void ExternalSort::gather(SortSession& session, std::span<const IndexedRun> runs, size_t first_run,
-                          const std::vector<uint64_t>& from, const std::vector<uint64_t>& to) {
+                          const std::vector<uint64_t>& from, const std::vector<uint64_t>& to,
+                          CutCheck& check) {
   std::vector<uint64_t> begins{0};  // of each run's part in the block
   for (size_t run = 0; run < runs.size(); ++run) begins.push_back(begins.back() + to[run] - from[run]);
   const bool has_values = job_.transfer.shape.value_bytes != 0;
   const bool shows_pairs = inspector_ && has_values && job_.transfer.verify;
   KeyCopies copies(job_.transfer.workers);
+  const auto key_at = [&](const std::byte* key) {
+    return ordered_key(key, job_.transfer.shape.type, job_.transfer.order);
+  };
   const auto put = [&](uint32_t worker, const RecordChunk& chunk, Column column) {
     const uint64_t width = job_.transfer.shape.column_bytes(column);
     const std::span<std::byte> place =
@@ -192,7 +197,11 @@ void ExternalSort::gather(SortSession& session, std::span<const IndexedRun> runs
         fill_with_ones(bytes);
       else
         runs[run].run->read(column, first_byte, bytes);
-      if (inspector_ && column == Column::keys) inspector_->see_keys(first_run + run, first_byte, bytes);
+      if (column == Column::keys) {
+        if (inspector_) inspector_->see_keys(first_run + run, first_byte, bytes);
+        if (at == begins[run]) check.note_first(run, key_at(bytes.data()));
+        if (at + part == begins[run + 1]) check.note_last(run, key_at(&bytes.back() + 1 - width));
+      }
       at += part;
     }
     if (shows_pairs && column == Column::keys) copies.keep(worker, place);
@@ -204,11 +213,13 @@ void ExternalSort::gather(SortSession& session, std::span<const IndexedRun> runs
                       put(worker, chunk, Column::keys);
                       if (has_values) put(worker, chunk, Column::values);
                     });
+  check.end_block();
 }
 
 void ExternalSort::merge_group(size_t first, size_t last, const StoreFunction& store) {
   const std::span<const IndexedRun> runs = std::span(runs_).subspan(first, last - first);
   RankCutter cutter(runs, job_.transfer.shape.type, job_.transfer.order);
+  CutCheck check(runs.size());
   const uint64_t most = job_.plan.job.count;
   const auto size_of = [&](uint64_t item) { return std::min(most, cutter.total() - item * most); };
   std::vector<uint64_t> from(runs.size());
@@ -216,11 +227,12 @@ void ExternalSort::merge_group(size_t first, size_t last, const StoreFunction& s
       [&](uint32_t lane, uint64_t item) {
         if (item * most >= cutter.total()) return false;
         const std::vector<uint64_t>& to = cutter.cut(item * most + size_of(item));
-        gather(lanes_.session(lane, size_of(item)), runs, first, from, to);
+        gather(lanes_.session(lane, size_of(item)), runs, first, from, to, check);
         from = to;
         return true;
       },
       [&](uint32_t lane, uint64_t item) { store(lanes_[lane], item * most, size_of(item)); }, job_.cancel);
+  if (job_.transfer.verify) check.require_order();
 }
 
 uint32_t ExternalSort::merge_down(const MovedFunction& moved) {

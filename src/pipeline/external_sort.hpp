@@ -14,6 +14,7 @@
 #pragma once
 
 #include "backend/backend.hpp"
+#include "pipeline/cut_check.hpp"
 #include "pipeline/lanes.hpp"
 #include "pipeline/plan.hpp"
 #include "pipeline/record_sink.hpp"
@@ -104,7 +105,7 @@ class ExternalSort {
   using StoreFunction = std::function<void(SortSession& session, uint64_t first, uint64_t count)>;
   void merge_group(size_t first, size_t last, const StoreFunction& store);
   void gather(SortSession& session, std::span<const IndexedRun> runs, size_t first_run,
-              const std::vector<uint64_t>& from, const std::vector<uint64_t>& to);
+              const std::vector<uint64_t>& from, const std::vector<uint64_t>& to, CutCheck& check);
 
   ExternalJob job_;
   Lanes lanes_;
