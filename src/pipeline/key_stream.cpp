@@ -21,6 +21,8 @@ KeyStream::KeyStream(InputFile& file, const FileOptions& options) : file_(file),
   keys_left_ = layout_.count == unknown_count
                    ? options_.read_bytes.value_or(std::numeric_limits<uint64_t>::max())
                    : layout_.data_bytes();
+  // The same options are right or wrong for a short stream, whose end was seen, as for a long one.
+  if (layout_.format == FileFormat::raw) layout_.count = unknown_count;
 }
 
 void KeyStream::extend_prefix(size_t bytes) {

@@ -16,6 +16,7 @@ class KeyStream {
   /// Reads the beginning of the stream (at most the window in FileOptions) and finds its layout.
   KeyStream(InputFile& file, const FileOptions& options);
 
+  /// Its count is that of the header; unknown_count for a raw stream.
   const Layout& layout() const { return layout_; }
   /// Bytes taken from the stream so far, including a header; with a window, those of the keys.
   uint64_t input_bytes() const {

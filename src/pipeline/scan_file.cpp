@@ -145,15 +145,14 @@ class ScanFileRun {
     report_.endian = layout().endian;
     if (report_.output_format == FileFormat::sosd)
       require_sosd(output_type_, layout().endian, output_->name(), "name another --output-format");
-    if (reader_.is_stream() && layout().format == FileFormat::raw) return prepare_for_any_length();
+    if (layout().count == unknown_count) return prepare_for_any_length();
     header_ = output_type_ == layout().type && report_.output_format == layout().format
                   ? output_header(layout(), layout().count)
                   : new_header(report_.output_format, output_type_, layout().endian, layout().count);
     output_->reserve(header_.size() + bytes_of(layout().count, key_bytes(output_type_)));
   }
 
-  /// For a stream without a header. It is not asked whether its end has been seen already, so that a short
-  /// one is scanned like a long one.
+  /// For a stream without a header.
   void prepare_for_any_length() {
     if (report_.output_format == FileFormat::raw) return;
     if (output_->is_sequential())
