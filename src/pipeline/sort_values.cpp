@@ -38,7 +38,7 @@ SortValues::SortValues(const SortFileOptions& options, const SortInput& input) {
     for (size_t i = 0; i < parts_.size(); ++i)
       if ((parts_[i]->file.size() == 0) == is_empty)
         examine(*parts_[i], options,
-                parts_.size() == 1 ? input.count()
+                parts_.size() == 1 ? input.announced_count()
                 : is_one_each      ? input.count_of(i)
                                    : std::nullopt);
   if (input.count())
