@@ -6,12 +6,14 @@
 namespace sweepsort {
 namespace {
 
+/// Whether the header or the name gives the type of the values.
+bool states_type(const InputFile& file) {
+  return has_npy_magic(file.read_prefix()) || type_from_name(file.name()) ||
+         format_from_name(file.name()) != FileFormat::raw;
+}
+
 /// Only the width matters. If a raw file's name does not give it, the file's size does.
-std::optional<KeyType> type_by_size(const InputFile& file, std::span<const std::byte> prefix,
-                                    std::optional<uint64_t> count) {
-  if (has_npy_magic(prefix) || type_from_name(file.name()) ||
-      format_from_name(file.name()) != FileFormat::raw)
-    return {};
+KeyType type_by_size(const InputFile& file, std::optional<uint64_t> count) {
   if (count && file.size() == *count * 4) return KeyType::u32;
   if (count && file.size() == *count * 8) return KeyType::u64;
   if (count)
@@ -33,10 +35,11 @@ SortValues::SortValues(const SortFileOptions& options, const SortInput& input) {
   are_added_ = !options.counts_output.empty();
   for (const std::string& path : options.values) open(path);
   const bool is_one_each = parts_.size() == input.inputs();
-  // Empty files last: those that say no type go with values of any.
-  for (const bool is_empty : {false, true})
+  // Those that state no type last: they go with values of any type of their width, empty ones with any.
+  const auto turn_of = [](const Part& part) { return part.states_type ? 0 : part.file.size() != 0 ? 1 : 2; };
+  for (const int turn : {0, 1, 2})
     for (size_t i = 0; i < parts_.size(); ++i)
-      if ((parts_[i]->file.size() == 0) == is_empty)
+      if (turn_of(*parts_[i]) == turn)
         examine(*parts_[i], options,
                 parts_.size() == 1 ? input.announced_count()
                 : is_one_each      ? input.count_of(i)
@@ -53,22 +56,23 @@ void SortValues::open(const std::string& path) {
   if (file.is_stream())
     throw Error(file.name() + ": values are read from a file, but this is a stream",
                 "write them to a file first; keys may be piped");
+  parts_.back()->states_type = states_type(file);
 }
 
 /// Finds the layout of a part and compares it with the others'. `count`: the number of its values, if known.
 void SortValues::examine(Part& part, const SortFileOptions& options, std::optional<uint64_t> count) {
   const InputFile& file = part.file;
   Layout& layout = part.layout;
-  const std::vector<std::byte> prefix = file.read_prefix();
   FileOptions how{.type = options.values_type, .endian = options.values_endian};
-  if (!how.type) how.type = type_by_size(file, prefix, count);
-  const bool is_by_size = how.type && !options.values_type;
-  if (is_by_size && file.size() == 0 && like_) {
-    how.type = like_->layout.type;
-    how.endian = like_->layout.endian;
+  const bool is_by_size = !how.type && !part.states_type;
+  if (is_by_size) {
+    how.type = type_by_size(file, count);
+    const bool is_empty = file.size() == 0;
+    if (like_ && (is_empty || key_bytes(*how.type) == bytes_)) how.type = like_->layout.type;
+    if (like_ && is_empty) how.endian = like_->layout.endian;
   }
   try {
-    layout = find_layout(prefix, file.size(), file.name(), how, Holds::values);
+    layout = find_layout(file.read_prefix(), file.size(), file.name(), how, Holds::values);
   } catch (const Error& error) {
     if (error.hint().find('-') == std::string::npos) throw;
     // The options in its hint apply only to the keys' file.

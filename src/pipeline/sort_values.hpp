@@ -57,6 +57,7 @@ class SortValues {
     explicit Part(const std::string& path) : file(path) {}
     InputFile file;
     Layout layout;
+    bool states_type = false;  // by its header or name; otherwise its size gives the width of its values
   };
 
   void open(const std::string& path);
