@@ -193,7 +193,12 @@ uint64_t little_endian(std::span<const std::byte> bytes) {
 }  // namespace
 
 bool has_npy_magic(std::span<const std::byte> prefix) {
-  return prefix.size() >= magic.size() && std::memcmp(prefix.data(), magic.data(), magic.size()) == 0;
+  return prefix.size() >= magic.size() && begins_npy_magic(prefix);
+}
+
+bool begins_npy_magic(std::span<const std::byte> prefix) {
+  const size_t there = std::min(prefix.size(), magic.size());
+  return there >= 4 && std::memcmp(prefix.data(), magic.data(), there) == 0;
 }
 
 NpyHeader parse_npy_header(std::span<const std::byte> prefix, const std::string& name) {

@@ -30,6 +30,8 @@ struct NpyHeader {
 };
 
 bool has_npy_magic(std::span<const std::byte> prefix);
+/// Like has_npy_magic(), but four bytes of the magic suffice if there are no more: few keys begin like that.
+bool begins_npy_magic(std::span<const std::byte> prefix);
 
 /// `prefix` is the beginning of the file: npy_prefix_bytes, or the whole file if it is shorter. Reads nothing
 /// outside of it, and allocates nothing whose size comes from the header. Throws Error, with `name` first,

@@ -15,7 +15,9 @@ KeyStream::KeyStream(InputFile& file, const FileOptions& options) : file_(file),
   constexpr uint64_t most = layout_prefix_bytes;
   const uint64_t skipped = std::min(options_.skip_bytes, most);
   extend_prefix(skipped + std::min(options_.read_bytes.value_or(most), most - skipped));
-  if (options_.format != FileFormat::raw && has_npy_magic(prefix_)) extend_prefix(most);
+  const bool may_be_npy = options_.format == FileFormat::npy ||
+                          (options_.format == FileFormat::automatic && begins_npy_magic(prefix_));
+  if (may_be_npy && !has_ended_) extend_prefix(most);
   layout_ = find_layout(prefix_, has_ended_ ? std::optional<uint64_t>(position_) : std::nullopt, file_.name(),
                         options_);
   keys_left_ = layout_.count == unknown_count
