@@ -146,7 +146,7 @@ class LayoutFinder {
       throw Error(fmt::format("{}: the array has {} dimensions", name_, npy.dimensions),
                   "use --flatten to read all of its keys as one dimension");
     layout_.type = npy.type;
-    layout_.endian = npy.endian;
+    layout_.endian = options_.endian.value_or(npy.endian);  // bytes in any order may become wider elements
     layout_.data_offset = npy.bytes;
     layout_.count = npy.count;
     layout_.is_one_dimensional = npy.dimensions == 1;
