@@ -83,7 +83,7 @@ class LayoutFinder {
 
   /// For a format with a header: a hint with the options that read its keys as a raw file.
   std::string as_raw() const {
-    if (layout_.format == FileFormat::npy && has_npy_magic(prefix_))
+    if (layout_.format == FileFormat::npy)
       return "read its keys as bare ones: " + as_raw_options(parse_npy_header(prefix_, name_));
     return fmt::format("use --format raw; its keys begin at --skip-bytes {}", sosd_header_bytes);
   }
