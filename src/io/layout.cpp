@@ -192,17 +192,18 @@ class LayoutFinder {
     const size_t width = key_bytes(layout_.type);
     const std::string rest = data % width ? " and " + some(data % width, "byte") : std::string();
     const bool is_longer = is_countable && layout_.count < ceil_divide(data, width);
-    const std::string part =
-        data % width ? fmt::format(" --read-bytes {}", data - data % width) : std::string();
+    const auto without_rest = [&](uint64_t bytes) {
+      return data % width ? fmt::format(" --read-bytes {}", bytes - data % width) : std::string();
+    };
     throw Error(
         fmt::format("{}: {} says {}, the rest holds {}{}: it is {}", name_, who, claim,
                     some(data / width, "key"), rest, is_longer ? "longer than it should be" : "cut short"),
         layout_.format == FileFormat::sosd
-            ? fmt::format("use --format raw -t {}{} if it holds bare keys, and --skip-bytes {} if a count "
-                          "comes first",
-                          sweepsort::name(layout_.type), part, sosd_header_bytes)
+            ? fmt::format("use --format raw -t {}{} if it holds bare keys, or {}{} if a count comes first",
+                          sweepsort::name(layout_.type), without_rest(*file_bytes_),
+                          sweepsort::as_raw_options(layout_), without_rest(data))
             : fmt::format("{}{} reads the keys that are there, into another file",
-                          sweepsort::as_raw_options(layout_), part));
+                          sweepsort::as_raw_options(layout_), without_rest(data)));
   }
 
   std::span<const std::byte> prefix_;
