@@ -39,6 +39,8 @@ struct FileAccess {
 /// The name used in messages.
 inline constexpr std::string_view standard_input_name = "standard input";
 
+inline bool is_standard_input(std::string_view path) { return path == "-" || path == "/dev/stdin"; }
+
 /// `to_replace`: another file will take the place of this one (check_replaceable).
 enum class InputUse : uint8_t { read, to_replace };
 

@@ -73,7 +73,7 @@ void check_options(const std::vector<std::string>& inputs, const std::string& ou
     throw UsageError("--argsort writes positions, which cannot take the place of the keys",
                      "name an output with -o");
   const auto from_stdin = [](const std::vector<std::string>& names) {
-    return std::ranges::count(names, "-");
+    return std::ranges::count_if(names, is_standard_input);
   };
   if (from_stdin(options.values) != 0 && from_stdin(options.values) + from_stdin(inputs) > 1)
     throw UsageError("standard input is named twice",

@@ -59,7 +59,8 @@ SortInput::SortInput(const std::vector<std::string>& paths, const FileOptions& o
   // Open all inputs first: a program that writes to several of them opens them one after another, and then
   // writes.
   for (const std::string& path : paths) {
-    if (path == "-" && std::ranges::count(paths, "-") > 1) refuse_twice(standard_input_name);
+    if (is_standard_input(path) && std::ranges::count_if(paths, is_standard_input) > 1)
+      refuse_twice(standard_input_name);
     parts_.push_back(std::make_unique<Part>(path, use, caching));
     const InputFile& file = parts_.back()->file;
     for (const auto& other : std::span(parts_).first(file.is_pipe() ? parts_.size() - 1 : 0))
