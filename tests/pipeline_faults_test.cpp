@@ -109,6 +109,19 @@ TEST_CASE(
       }
 }
 
+TEST_CASE("keys that are misplaced where two chunks or two pieces of one chunk meet are caught") {
+  const TemporaryFolder folder;
+  const std::string in = folder / "in.u32";
+  write_keys(in, random_keys<uint32_t>(1000));
+  CHECK_THAT(message_of(plain_environment(256, Fault::swaps_chunks), in, folder / "out"),
+             ContainsSubstring("not in order; the result was discarded"));
+  // The middle of these keys is where the first piece of 128 KiB ends.
+  write_keys(in, random_keys<uint32_t>(2 * ((128u << 10) / 4 - 1)));
+  CHECK_THAT(message_of(plain_environment(1 << 20, Fault::swaps_neighbours), in, folder / "out"),
+             ContainsSubstring("not in order; the result was discarded"));
+  CHECK(folder.names() == std::vector<std::string>{"in.u32"});
+}
+
 TEST_CASE("without verification a faulty backend gets through, so it is verification that catches it") {
   const Scene scene;
   sort_file_with(plain_environment(64, Fault::swaps_neighbours), scene.folder / "in.u32",
@@ -420,6 +433,25 @@ TEST_CASE("an input that changes while it is read is refused") {
                ContainsSubstring(shrinks ? "shrank while it was read" : "changed while it was being read"));
     CHECK(read_keys<uint32_t>(scene.folder / "out") == scene.old);
     CHECK(scene.folder.names() == std::vector<std::string>{"in.u32", "out"});
+  }
+}
+
+TEST_CASE("an input that changes while it is sorted in runs, or merged, is refused") {
+  for (const bool is_sorted : {false, true}) {
+    const TemporaryFolder folder;
+    const std::string in = folder / "in.u32";
+    auto keys = random_keys<uint32_t>(1000);
+    if (is_sorted) std::ranges::sort(keys);
+    write_keys(in, keys);
+    SortEnvironment environment = plain_environment();
+    environment.min_runs = 5;
+    environment.make_cpu = [&](uint32_t) -> std::unique_ptr<Backend> {
+      std::ofstream(in, std::ios::app) << "more";
+      return std::make_unique<PlainBackend>();
+    };
+    CHECK_THAT(message_of(environment, in, folder / "out", {.inputs_are_sorted = is_sorted}),
+               ContainsSubstring("changed while it was being read"));
+    CHECK(folder.names() == std::vector<std::string>{"in.u32"});
   }
 }
 

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -141,6 +142,12 @@ class PlainSession : public SortSession {
       case Fault::doubles_key: bits[middle] = bits[middle + 1]; break;
       case Fault::flips_bit: bits[middle] ^= 1; break;
       case Fault::swaps_neighbours: std::swap(bits[middle], bits[middle + 1]); break;
+      case Fault::swaps_chunks: {
+        const auto chunk = static_cast<ptrdiff_t>(job_.chunk_bytes / sizeof(Bits));
+        if (keys_.size() < 2 * job_.chunk_bytes) throw std::logic_error("fewer than two chunks");
+        std::swap_ranges(bits.begin(), bits.begin() + chunk, bits.begin() + chunk);
+        break;
+      }
       default: break;
     }
   }

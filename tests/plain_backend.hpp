@@ -17,6 +17,7 @@ enum class Fault {
   doubles_key,
   flips_bit,
   swaps_neighbours,
+  swaps_chunks,   // the first two
   leaves_values,  // where they were
   fails_to_begin,
   fails_to_sort,

@@ -567,7 +567,8 @@ TEST_CASE("values that change while their keys are sorted or merged are refused"
   std::ranges::sort(keys);
   write_keys(folder / "in.u32", keys);
   write_keys(folder / "values.u32", keys);
-  SortFileOptions options = options_for(Bytes{1u << 20}, Order::ascending, KeyType::u32);
+  const Bytes memory{GENERATE(1u << 20, 1u << 30)};
+  SortFileOptions options = options_for(memory, Order::ascending, KeyType::u32);
   options.inputs_are_sorted = GENERATE(false, true);
   options.values = {folder / "values.u32"};
   options.values_output = folder / "values.out";
@@ -978,4 +979,19 @@ TEST_CASE("a merge names the key that is out of order, wherever it stands") {
                         ContainsSubstring("bad.u32: not sorted: key " + std::to_string(at) + " is"));
       CHECK(folder.names() == std::vector<std::string>{"bad.u32", "good.u32"});
     }
+  // Alone, its blocks begin at multiples of their size.
+  SortFileOptions options = options_for(Bytes{1u << 16}, Order::ascending, KeyType::u32);
+  options.inputs_are_sorted = true;
+  SortFileOptions plan = options;
+  plan.plan_only = true;
+  const FilePlan planned = sort_file_with(cpu_environment(), folder / "good.u32", folder / "out", plan).plan;
+  REQUIRE(planned.run_records * 2 < keys.size());
+  for (const uint64_t block : {1u, 2u}) {
+    auto bad = keys;
+    const uint64_t at = block * planned.run_records;
+    bad[at] = bad[at - 1] - 1;
+    write_keys(folder / "bad.u32", bad);
+    CHECK_THROWS_WITH(sort_file_with(cpu_environment(), folder / "bad.u32", folder / "out", options),
+                      ContainsSubstring("bad.u32: not sorted: key " + std::to_string(at) + " is"));
+  }
 }

@@ -5,8 +5,6 @@
 // those that they should be, and only their values stand in another order.
 #pragma once
 
-#include "core/error.hpp"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -36,10 +34,7 @@ class CutCheck {
     }
   }
 
-  /// Call this at the end: what is wrong with the runs themselves is found earlier, and says more.
-  void require_order() const {
-    if (!in_order_) throw Error("what was read to merge the runs contradicts their records", try_elsewhere);
-  }
+  bool is_in_order() const { return in_order_; }
 
  private:
   using Place = std::pair<uint64_t, size_t>;  // key and run, in the order of a stable merge

@@ -232,7 +232,7 @@ void ExternalSort::merge_group(size_t first, size_t last, const StoreFunction& s
         return true;
       },
       [&](uint32_t lane, uint64_t item) { store(lanes_[lane], item * most, size_of(item)); }, job_.cancel);
-  if (job_.transfer.verify) check.require_order();
+  cuts_in_order_ &= check.is_in_order();
 }
 
 uint32_t ExternalSort::merge_down(const MovedFunction& moved) {

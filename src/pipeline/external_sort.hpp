@@ -88,6 +88,9 @@ class ExternalSort {
   /// The last pass. Afterwards the runs are gone, and their disk space is free.
   void merge(RecordSink& sink, const MovedFunction& moved);
 
+  /// Whether no block took a record that comes before what an earlier one took (CutCheck).
+  bool cuts_in_order() const { return cuts_in_order_; }
+
   /// The lanes in which runs and blocks are sorted.
   const Lanes& lanes() const { return lanes_; }
 
@@ -117,7 +120,8 @@ class ExternalSort {
   std::optional<bool> keep_counts_;    // empty until there is a run
   uint64_t samples_ = 0;               // of a stream's runs
   RunInspector* inspector_ = nullptr;  // until the adopted runs are merged
-  bool are_stored_ = true;             // whether the runs were stored by us
+  bool cuts_in_order_ = true;
+  bool are_stored_ = true;  // whether the runs were stored by us
 };
 
 }  // namespace sweepsort

@@ -173,6 +173,7 @@ StoreResult merge_runs(SortRun& sort, ExternalSort& external) {
     const auto sink = context.outputs.sink(external.transfer(), {});
     external.merge(*sink, moved);
     stored = sink->finish();
+    stored.is_ordered = stored.is_ordered && external.cuts_in_order();
     if (!is_merge) return;
     context.input.check_ends();
     context.values.check_unchanged();
