@@ -3,7 +3,7 @@ function(fail_cuda_calls target)
   foreach(call IN ITEMS Malloc HostRegister StreamCreateWithFlags StreamSynchronize EventCreate EventRecord
           EventSynchronize StreamWaitEvent Memcpy MemcpyAsync MemsetAsync LaunchKernelExC LaunchKernel FuncSetAttribute MemGetInfo
           SetDevice GetDevice DeviceGetAttribute GetDeviceProperties FuncGetAttributes OccupancyMaxPotentialClusterSize
-          OccupancyMaxActiveBlocksPerMultiprocessor OccupancyMaxActiveBlocksPerMultiprocessorWithFlags)
+          OccupancyMaxActiveBlocksPerMultiprocessor)
     target_link_options(${target} PRIVATE LINKER:--wrap=cuda${call})
   endforeach()
 endfunction()

@@ -86,19 +86,14 @@ SWEEPSORT_FAILING(cudaFuncGetAttributes, (cudaFuncAttributes * attributes, const
 SWEEPSORT_FAILING(cudaOccupancyMaxPotentialClusterSize,
                   (int* blocks, const void* kernel, const cudaLaunchConfig_t* config),
                   (blocks, kernel, config))
-#if defined(SWEEPSORT_EMULATED)
 SWEEPSORT_FAILING(cudaOccupancyMaxActiveBlocksPerMultiprocessor,
                   (int* blocks, const void* kernel, int threads, size_t bytes),
                   (blocks, kernel, threads, bytes))
-#else
+#if !defined(SWEEPSORT_EMULATED)
 SWEEPSORT_FAILING(cudaLaunchKernel,
                   (const void* kernel, dim3 grid, dim3 block, void** arguments, size_t bytes,
                    cudaStream_t stream),
                   (kernel, grid, block, arguments, bytes, stream))
-// The runtime's C++ interface makes this call of the function without flags.
-SWEEPSORT_FAILING(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
-                  (int* blocks, const void* kernel, int threads, size_t bytes, unsigned flags),
-                  (blocks, kernel, threads, bytes, flags))
 #endif
 
 namespace sweepsort {
@@ -133,10 +128,8 @@ constexpr FailingCall failing_calls[] = {
     {"cudaGetDeviceProperties"},
     {"cudaFuncGetAttributes"},
     {"cudaOccupancyMaxPotentialClusterSize"},
-#if defined(SWEEPSORT_EMULATED)
     {"cudaOccupancyMaxActiveBlocksPerMultiprocessor"},
-#else
-    {"cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags"},
+#if !defined(SWEEPSORT_EMULATED)
     {"cudaLaunchKernel"},  // by Thrust, the referee
 #endif
 };
