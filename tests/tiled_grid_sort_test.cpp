@@ -91,6 +91,53 @@ bool sort_distribution(std::string_view distribution, uint64_t count, const Case
   return sort<Policy, Key>(make_keys<Key>(std::string(distribution), count, test_seed()), test);
 }
 
+/// The bucket of a key of the whole range, if there are 32.
+constexpr uint32_t bucket_of_32(uint32_t key) { return key >> 27; }
+
+/// Random keys of 32 buckets, whatever the number of blocks. Exactly `size` of them are in `bucket`.
+std::vector<uint32_t> one_bucket_of(uint32_t size, uint32_t bucket) {
+  std::mt19937 random(static_cast<uint32_t>(test_seed()));
+  std::vector<uint32_t> keys;
+  while (keys.size() < size) keys.push_back(bucket << 27 | static_cast<uint32_t>(random()) >> 5);
+  while (keys.size() < 32 * SmallTiles::bucket_keys - 100)
+    if (const auto key = static_cast<uint32_t>(random()); bucket_of_32(key) != bucket) keys.push_back(key);
+  std::shuffle(keys.begin(), keys.end(), random);
+  return keys;
+}
+
+/// The most blocks. For the keys of keys_of_blocks(), each block has a tile.
+constexpr Case all_blocks{.multiprocessors = SmallTiles::max_blocks};
+
+/// Random keys of 32 buckets. At least `in_block[b]` keys of block b are in `bucket`, in places at which the
+/// sample does not look. There is no more scratch than the buckets take.
+std::vector<uint32_t> keys_of_blocks(uint32_t bucket, const std::vector<uint32_t>& in_block) {
+  using even_sample::neighbours;
+  constexpr uint64_t share = 516;
+  constexpr uint64_t count = SmallTiles::max_blocks * share - 60;
+  static_assert(tiled_grid_buckets<SmallTiles>(count, SmallTiles::max_blocks) == 32);
+  static_assert(tiled_grid_scratch<SmallTiles>(count) == 32 * SmallTiles::Finish::max_keys);
+  constexpr uint64_t width = even_sample::vector_width<uint32_t>;
+  constexpr uint64_t lines = SmallTiles::threads / neighbours;
+  std::vector<bool> is_sampled(count);
+  for (uint64_t line = 0; line < lines; ++line)
+    for (uint64_t i = 0; i < neighbours * width; ++i)
+      is_sampled.at((count / width - neighbours) * line / (lines - 1) * width + i) = true;
+  std::mt19937 random(static_cast<uint32_t>(test_seed()));
+  std::vector<uint32_t> keys(count);
+  for (uint32_t& key : keys) key = static_cast<uint32_t>(random());
+  for (uint64_t b = 0; b < SmallTiles::max_blocks; ++b) {
+    const auto own = std::span(keys).subspan(b * share, std::min(share, count - b * share));
+    auto here = static_cast<uint32_t>(std::ranges::count(own, bucket, bucket_of_32));
+    for (uint64_t i = 0; i < own.size() && here < in_block[b]; ++i) {
+      if (is_sampled[b * share + i] || bucket_of_32(own[i]) == bucket) continue;
+      own[i] = bucket << 27 | own[i] >> 5;
+      ++here;
+    }
+    REQUIRE(here >= in_block[b]);
+  }
+  return keys;
+}
+
 }  // namespace
 
 TEMPLATE_TEST_CASE("the tiled grid sort is right, or leaves all as it was, for every distribution",
@@ -154,20 +201,43 @@ TEMPLATE_TEST_CASE("numbers that stand close together are sorted by it, each onc
 }
 
 TEST_CASE("a bucket as large as its room is sorted, one larger leaves all to others", "[device]") {
-  std::mt19937 random(static_cast<uint32_t>(test_seed()));
-  // The map has 16 buckets. These 2^26 values are in the middle of one of them.
-  for (const uint32_t more : {600u, 700u, 760u, 775u, 1'000u, 4'000u}) {
-    std::vector<uint32_t> keys(6'400);
-    for (uint32_t& key : keys) key = static_cast<uint32_t>(random());
-    keys.resize(keys.size() + more);
-    for (uint32_t i = 0; i < more; ++i)
-      keys[6'400 + i] = 0x77000000u + (static_cast<uint32_t>(random()) >> 10);
-    std::shuffle(keys.begin(), keys.end(), random);
-    for (uint32_t variant = 0; variant < 4; ++variant) {
-      const bool sorted = sort<SmallTiles, uint32_t>(keys, variant_of(variant));
-      if (more > 768) CHECK_FALSE(sorted);
+  uint32_t variant = 0;
+  for (const uint32_t size : {767u, 768u, 769u, 777u, 1'000u})
+    for (const unsigned multiprocessors : {1u, 4u}) {
+      Case test = variant_of(variant++);
+      test.multiprocessors = multiprocessors;
+      INFO(size << " keys, " << multiprocessors << " multiprocessors");
+      CHECK(sort<SmallTiles, uint32_t>(one_bucket_of(size, 14), test) ==
+            (size <= SmallTiles::Finish::max_keys));
     }
+  // The last bucket's room is at the end of the scratch array. Blocks append 48 or 56 keys at once, so one of
+  // them runs over, if any does.
+  std::vector<uint32_t> in_block(SmallTiles::max_blocks, 48);
+  CHECK(sort<SmallTiles, uint32_t>(keys_of_blocks(31, in_block), all_blocks));
+  in_block[0] = in_block[9] = 56;
+  CHECK_FALSE(sort<SmallTiles, uint32_t>(keys_of_blocks(31, in_block), all_blocks));
+}
+
+TEST_CASE("as many keys of a tile as may find no room in their bin are sorted, one more leaves all to others",
+          "[device]") {
+  constexpr uint32_t most = SmallTiles::bin_slots / 32 + tiled_grid_detail::max_beside_bin;
+  std::vector<uint32_t> in_block(SmallTiles::max_blocks);
+  for (const uint32_t keys : {most, most + 1}) {
+    in_block[4] = keys;
+    INFO(keys << " keys of one bucket in a tile");
+    CHECK(sort<SmallTiles, uint32_t>(keys_of_blocks(14, in_block), all_blocks) == (keys <= most));
   }
+  // A block gives up at its first tile, and what it has dealt by then has room everywhere.
+  std::vector<uint32_t> side_by_side = one_bucket_of(768, 14);
+  auto place = side_by_side.begin() + 700;  // behind a line of the sample, far before the next one
+  for (auto key = side_by_side.begin() + 1'100; place < side_by_side.begin() + 960; ++key)
+    if (bucket_of_32(*key) == 14) std::iter_swap(key, place++);
+  for (const unsigned multiprocessors : {1u, 4u})
+    CHECK_FALSE(sort<SmallTiles, uint32_t>(side_by_side, {.multiprocessors = multiprocessors}));
+  // Those of all blocks together have no room at the back of the first bucket, at the front of the scratch
+  // array.
+  std::ranges::fill(in_block, SmallTiles::bin_slots / 32 + 50);
+  CHECK_FALSE(sort<SmallTiles, uint32_t>(keys_of_blocks(0, in_block), all_blocks));
 }
 
 TEST_CASE("parts of a bucket that crowd are sorted by digits", "[device]") {
