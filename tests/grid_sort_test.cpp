@@ -29,10 +29,13 @@ constexpr unsigned multiprocessors_here = 5;
 using SmallGrid =
     GridSortPolicy<GridShape{.threads = 256, .keys_per_thread = 3, .max_blocks = 16, .min_share = 64},
                    BucketSortPolicy<256, 4, 1, 16384>>;
-/// Shares of up to 4,096 records, more than registers hold, and buckets of up to 3,072.
+/// Shares of up to 8,192 records, more than registers hold, and buckets of up to 3,072.
 using LargeGrid =
-    GridSortPolicy<GridShape{.threads = 256, .keys_per_thread = 16, .max_blocks = 16, .min_share = 64},
+    GridSortPolicy<GridShape{.threads = 256, .keys_per_thread = 32, .max_blocks = 16, .min_share = 64},
                    BucketSortPolicy<256, 12, 1, 65536>>;
+static_assert(LargeGrid::keys_per_thread > LargeGrid::keys_at_once);
+/// The number of its blocks in some tests. On the emulator, two multiprocessors have two.
+constexpr uint64_t large_blocks = on_gpu ? LargeGrid::max_blocks : 2;
 /// As SmallGrid, but the blocks are a cluster.
 using SmallCluster = InCluster<SmallGrid>;
 /// Two parts of the warps, a record a thread; a block each 32nd record.
@@ -154,7 +157,8 @@ TEMPLATE_PRODUCT_TEST_CASE("shares that are read twice are sorted as well", "[de
   uint32_t variant = sizeof(Key) + value_bytes<Value>;
   for (const char* const distribution : {"uniform", "and3", "few-16", "sorted", "ninety-percent-one-value",
                                          "zipf-hashed", "all-equal", "two-digits"})
-    for (const uint64_t count : {3'001, 6'144, 8'192}) {
+    for (const uint64_t count :
+         {uint64_t{3'001}, large_blocks * 4'500 + 1, large_blocks * LargeGrid::max_share}) {
       variant += 3;
       if (!on_gpu && variant % 4 != 0) continue;
       if (!find_distribution(distribution)->suits(key_type_of<Key>())) continue;
@@ -230,9 +234,12 @@ TEMPLATE_PRODUCT_TEST_CASE("records of few keys are sorted by their list, unless
 
 TEST_CASE("the grid sort is right at every limit of its sizes", "[device]") {
   uint32_t variant = 0;
-  for (const uint64_t limit : {8 * 256, 2 * 8 * 256, 2 * 9 * 256, 2 * 16 * 256})
-    for (const uint64_t count : {limit - 1, limit, limit + 1}) {
-      if (count > 2 * 16 * 256) continue;
+  // What the blocks hold in their registers, a row more, and all that they take.
+  for (const uint32_t rows :
+       {LargeGrid::keys_at_once, LargeGrid::keys_at_once + 1, LargeGrid::keys_per_thread})
+    for (const uint64_t over : {0, 1, 2}) {
+      const uint64_t count = large_blocks * rows * LargeGrid::threads - 1 + over;
+      if (count > large_blocks * LargeGrid::max_share) continue;
       Case test = variant_of(variant++);
       test.multiprocessors = 2;
       sort_distribution<LargeGrid, uint32_t, NoValue>("uniform", count, test);
@@ -298,8 +305,9 @@ TEST_CASE("the product's grid sort is right", "[device]") {
     const OnDevice session(2);
     return grid_capacity<uint32_t, NoValue>();
   }();
-  const std::vector<uint64_t> counts{4'609,         7'001,   1 << 14, (1 << 14) + 1, 1 << 16,
-                                     (1 << 17) + 3, 1 << 19, 1 << 20, capacity - 1,  capacity};
+  const std::vector<uint64_t> counts{4'609,   7'001,         1 << 14,      (1 << 14) + 1,
+                                     1 << 16, (1 << 17) + 3, 1 << 18,      (1 << 18) + 1,
+                                     1 << 19, 1 << 20,       capacity - 1, capacity};
   const Case two{.in_place = true, .multiprocessors = 2};
   for (const uint64_t count : counts) {
     sort_in_product_grids<uint32_t, NoValue>("uniform", count, two);
