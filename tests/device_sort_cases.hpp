@@ -26,6 +26,7 @@ struct Case {
   bool portable = false;
   uint64_t portion_keys = 0;
   std::vector<uint64_t> chunks = {};  // lengths; empty: one digest of everything
+  unsigned multiprocessors = 4;       // of the emulator
 };
 
 template <class Value>
@@ -70,13 +71,13 @@ DeviceSort describe(const Case& test) {
           .portion_keys = test.portion_keys};
 }
 
+/// Sorts `input`, of test.count keys. They are called test.distribution.
 template <class Key>
-DeviceSortOutcome sort_keys(const Case& test) {
-  const OnDevice session;
+DeviceSortOutcome sort_these(const std::vector<Key>& input, const Case& test) {
+  const OnDevice session(test.multiprocessors);
   INFO(name(key_type_of<Key>()) << " " << test.distribution << " n=" << test.count << " " << name(test.order)
                                 << " " << name(test.algorithm) << (test.in_place ? " in place" : "")
                                 << (test.portable ? " portable" : ""));
-  const auto input = make_keys<Key>(test.distribution, test.count, test_seed());
   DeviceArray<Key> in{std::span<const Key>(input)};
   DeviceArray<Key> elsewhere(test.in_place ? 0 : test.count);
   DeviceArray<Key>& out = test.in_place ? in : elsewhere;
@@ -92,9 +93,14 @@ DeviceSortOutcome sort_keys(const Case& test) {
   return outcome;
 }
 
+template <class Key>
+DeviceSortOutcome sort_keys(const Case& test) {
+  return sort_these(make_keys<Key>(test.distribution, test.count, test_seed()), test);
+}
+
 template <class Key, class Value>
 DeviceSortOutcome sort_pairs(const Case& test) {
-  const OnDevice session;
+  const OnDevice session(test.multiprocessors);
   INFO(name(key_type_of<Key>()) << "+" << sizeof(Value) << " " << test.distribution << " n=" << test.count
                                 << " " << name(test.order) << " " << name(test.algorithm)
                                 << (test.in_place ? " in place" : "") << (test.portable ? " portable" : ""));
