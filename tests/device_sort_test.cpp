@@ -61,6 +61,24 @@ void for_each_distribution(F f) {
 
 constexpr bool is_costly(uint64_t count) { return !on_gpu && count > max_emulated; }
 
+/// What the sorts of one block, of a cluster and of a small grid take at most, and one record more. On the
+/// emulator, limits up to `most_emulated`.
+template <class Key>
+std::vector<Case> borders_of_small_sorts(uint64_t most_emulated) {
+  using Cluster = ClusterGridSort<uint32_t, NoValue>;
+  using Grid = SmallGridSort<uint32_t, NoValue>;
+  std::vector<uint32_t> limits{OneBlockPolicy::Small::max_keys, OneBlockPolicy::max_keys,
+                               Cluster::max_blocks * Cluster::max_share};
+  if (sizeof(Key) == 1) limits = {ByteSortPolicy::max_keys};
+  if (on_gpu) limits.push_back(Grid::max_blocks * Grid::max_share);
+  std::vector<Case> result;
+  for (const uint64_t limit : limits)
+    for (const bool is_above : {false, true})
+      if (on_gpu || limit <= most_emulated)
+        result.push_back({.count = limit + is_above, .in_place = is_above, .multiprocessors = 16});
+  return result;
+}
+
 }  // namespace
 
 TEMPLATE_TEST_CASE("keys of every size come out sorted", "[device]", uint8_t, uint16_t, uint32_t, uint64_t) {
@@ -71,6 +89,7 @@ TEMPLATE_TEST_CASE("keys of every size come out sorted", "[device]", uint8_t, ui
       sort_keys<TestType>({.count = count, .algorithm = algorithm, .in_place = true});
       sort_keys<TestType>({.count = count, .algorithm = algorithm, .portable = true});
     }
+  for (const Case& border : borders_of_small_sorts<TestType>(max_emulated)) sort_keys<TestType>(border);
 }
 
 TEMPLATE_TEST_CASE("keys of every type, order and distribution come out sorted", "[device]", uint8_t, int8_t,
@@ -109,6 +128,8 @@ TEMPLATE_PRODUCT_TEST_CASE("pairs are sorted stably", "[device]", std::pair,
   using Key = typename TestType::first_type;
   using Value = typename TestType::second_type;
   for (const uint64_t count : sizes<Key>(sizeof(Value))) sort_pairs<Key, Value>({.count = count});
+  if (sizeof(Key) >= 4)  // others have no small sorts
+    for (const Case& border : borders_of_small_sorts<Key>(few_emulated)) sort_pairs<Key, Value>(border);
   const uint64_t count = on_gpu ? 500'009 : few_emulated;
   // The order only changes the map of the keys' bits, and `in_place` only the choice of buffers. On the
   // emulator, one width takes all four combinations, the others take two.
