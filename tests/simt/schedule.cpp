@@ -15,7 +15,7 @@ void Schedule::new_epoch() {
   constexpr uint32_t stickiness[] = {0, 0, 128, 224, 248, 255};
   constexpr uint32_t parking[] = {0, 128, 224, 256};
   constexpr uint32_t setting_aside[] = {0, 0, 16, 96};
-  left_ = uint64_t{64} << random_.below(8);
+  left_ = uint64_t{64} << random_.below(13);
   switch (strategy_) {
     case Strategy::orderly:
       habits_ = {.keep_lane = 255, .keep_warp = 256, .keep_block = 256, .park = 256, .fixed_order = true};
