@@ -5,10 +5,12 @@
 
 #include <thrust/execution_policy.h>
 #include <thrust/sort.h>
+#include <thrust/system_error.h>
 #include <thrust/transform.h>
 
 #include <cstddef>
 #include <new>
+#include <source_location>
 
 namespace sweepsort {
 namespace {
@@ -82,8 +84,15 @@ void sort_keys(std::span<std::byte> keys, KeyType type, Order order, uint64_t ro
 
 void referee_sort_on_device(std::span<std::byte> keys, KeyType type, Order order, int device, Bytes room) {
   const DeviceGuard guard(DeviceId{device});
+  const auto sort = [&] {
+    try {
+      sort_keys(keys, type, order, room.value);
+    } catch (const thrust::system_error& error) {
+      throw CudaError(static_cast<cudaError_t>(error.code().value()), std::source_location::current());
+    }
+  };
   try {
-    sort_keys(keys, type, order, room.value);
+    sort();
   } catch (const CudaError& error) {
     if (error.code() != cudaErrorMemoryAllocation) throw;
     throw std::bad_alloc();
