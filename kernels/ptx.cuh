@@ -316,11 +316,14 @@ __device__ __forceinline__ void barrier_wait(SharedBarrier* barrier, uint32_t pa
         : "memory");
   } while (done == 0);
 #elif !defined(__CUDACC__)
-  BarrierWord word;
-  do {
+  const auto is_over = [&] {
     const uint64_t now = EmulatedBarrier(*barrier).load(cuda::memory_order_acquire);
+    BarrierWord word;
     memcpy(&word, &now, sizeof(word));
-  } while (word.parity == parity);
+    return word.parity != parity;
+  };
+  while (!is_over())
+    if (emulated_late_bulk_load(barrier)) barrier_arrive(barrier);
 #endif
 }
 
@@ -340,8 +343,7 @@ __device__ __forceinline__ void bulk_load_and_arrive(void* shared, const void* g
       "l"(__cvta_generic_to_global(global)), "r"(bytes), "r"(on_barrier)
       : "memory");
 #elif !defined(__CUDACC__)
-  memcpy(shared, global, bytes);
-  barrier_arrive(barrier);
+  if (emulated_bulk_load(shared, global, bytes, barrier)) barrier_arrive(barrier);
 #endif
 }
 
@@ -361,7 +363,7 @@ __device__ __forceinline__ void bulk_store(void* global, const void* shared, uin
       "r"(static_cast<uint32_t>(__cvta_generic_to_shared(shared))), "r"(bytes)
       : "memory");
 #elif !defined(__CUDACC__)
-  memcpy(global, shared, bytes);
+  emulated_bulk_store(global, shared, bytes);
 #endif
 }
 /// The same, but the second-level cache keeps what is written longer than other data, as the bytes behind it
@@ -412,7 +414,7 @@ __device__ __forceinline__ void load_async(void* shared, const void* global) {
                "l"(__cvta_generic_to_global(global))
                : "memory");
 #elif !defined(__CUDACC__)
-  memcpy(shared, global, 16);
+  emulated_load_async(shared, global);
 #endif
 }
 
@@ -420,6 +422,8 @@ __device__ __forceinline__ void load_async(void* shared, const void* global) {
 __device__ __forceinline__ void loads_async_have_arrived() {
 #if defined(SWEEPSORT_PTX_90)
   asm volatile("cp.async.wait_all;" ::: "memory");
+#elif !defined(__CUDACC__)
+  emulated_loads_async_have_arrived();
 #endif
 }
 
@@ -427,6 +431,8 @@ __device__ __forceinline__ void loads_async_have_arrived() {
 __device__ __forceinline__ void bulk_stores_commit() {
 #if defined(SWEEPSORT_PTX_90)
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+#elif !defined(__CUDACC__)
+  emulated_bulk_stores_commit();
 #endif
 }
 
@@ -434,6 +440,8 @@ __device__ __forceinline__ void bulk_stores_commit() {
 __device__ __forceinline__ void bulk_stores_have_read() {
 #if defined(SWEEPSORT_PTX_90)
   asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+#elif !defined(__CUDACC__)
+  emulated_bulk_stores_have_read();
 #endif
 }
 

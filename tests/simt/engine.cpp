@@ -76,6 +76,7 @@ void Engine::start_block(Block& block) {
   block.ready_warps = block.current_warp = block.arrived = 0;
   block.is_at_grid = false;
   block.shared.reset(grid_.shared_bytes);
+  block.late_loads.clear();
   ++live_blocks_;
   for (uint32_t w = 0; w < block.warps; ++w) {
     Warp& warp = block.warp[w];
@@ -104,6 +105,8 @@ void Engine::finish_block(Block& block) {
   if (!damage.empty())
     throw Fault("simt: block " + std::to_string(block.index) + " wrote outside its shared memory, " + damage +
                 " (seed " + std::to_string(seed_) + ")");
+  if (!block.late_loads.empty())
+    fault("a block ends before a bulk load has arrived", block.late_loads.front().where);
   if (next_block_ < order_.size()) start_block(block);
 }
 
@@ -117,6 +120,7 @@ Thread& Engine::run_thread() {
   self.begun = true;
   try {
     grid_.body(grid_.parameters);
+    if (self.copies) finish_copies(self);
     leave(self);
     return pick();
   } catch (const Abandoned&) {
@@ -126,7 +130,14 @@ Thread& Engine::run_thread() {
     abandoning_ = true;
   }
   self.begun = false;
+  if (self.copies) self.copies->drop();
   return host_;
+}
+
+// CUDA wants shared memory to be there until a copy has read it, or has arrived.
+void Engine::finish_copies(Thread& thread) {
+  if (const char* const unfinished = thread.copies->unfinished()) fault(unfinished, thread.copies->where());
+  thread.copies->finish();
 }
 
 void Engine::leave(Thread& thread) {

@@ -2,6 +2,7 @@
 // rendezvous.
 #pragma once
 
+#include "async_copies.hpp"
 #include "fiber.hpp"
 #include "schedule.hpp"
 #include "shared_memory.hpp"
@@ -50,6 +51,8 @@ struct alignas(64) Thread {
   };
   std::array<Seen, 8> seen{};
   uint32_t oldest_seen = 0;
+  // Made by its first asynchronous copy.
+  std::unique_ptr<ThreadCopies> copies;
 };
 
 /// Lanes that gather for one collective. A warp can have several open ones, for disjoint or overlapping
@@ -94,6 +97,8 @@ struct Block {
   std::array<Warp, 32> warp;
   std::unique_ptr<Thread[]> thread;
   SharedMemory shared;
+  // Bulk loads that have not arrived at their barriers.
+  std::vector<BulkLoad> late_loads;
 };
 
 /// Everything a launch needs to know.
@@ -147,6 +152,7 @@ class Engine {
 
   [[noreturn]] static void thread_main();
   Thread& run_thread();
+  void finish_copies(Thread& thread);
   void leave(Thread& thread);
   void unwind_all();
 

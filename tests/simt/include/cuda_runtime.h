@@ -8,6 +8,7 @@
 #pragma GCC push_options
 #pragma GCC optimize("O2")
 #endif
+#include "simt/async_copies.hpp"
 #include "simt/atomics.hpp"
 #include "simt/builtin_types.hpp"
 #include "simt/collectives.hpp"
