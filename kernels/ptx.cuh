@@ -145,6 +145,8 @@ __device__ __forceinline__ uint32_t lane_ordered_increment(uint32_t* counter, bo
 __device__ __forceinline__ void wait_for_previous_launch() {
 #if defined(SWEEPSORT_PTX_90)
   asm volatile("griddepcontrol.wait;" ::: "memory");
+#elif !defined(__CUDACC__)
+  emulated_wait_for_previous_launch();
 #endif
 }
 

@@ -96,6 +96,7 @@ void Engine::start_block(Block& block) {
     thread.what = "its first instruction";
     thread.where = {};
     thread.seen = {};
+    thread.has_waited_for_launch = false;
   }
 }
 
@@ -120,6 +121,7 @@ Thread& Engine::run_thread() {
   self.begun = true;
   try {
     grid_.body(grid_.parameters);
+    if (grid_.overlaps) require_wait_for_launch(self);
     if (self.copies) finish_copies(self);
     leave(self);
     return pick();
@@ -132,6 +134,13 @@ Thread& Engine::run_thread() {
   self.begun = false;
   if (self.copies) self.copies->drop();
   return host_;
+}
+
+// The launch after it waits for this one alone.
+void Engine::require_wait_for_launch(const Thread& thread) {
+  if (!thread.has_waited_for_launch)
+    fault("a thread has not waited for the previous launch, which its own may overlap; last seen",
+          thread.where);
 }
 
 // CUDA wants shared memory to be there until a copy has read it, or has arrived.

@@ -40,6 +40,8 @@ struct alignas(64) Thread {
   uint8_t lane = 0;
   // It is inside the kernel. If the launch fails, its stack must be unwound.
   bool begun = false;
+  // For the launch before this one.
+  bool has_waited_for_launch = false;
   // Why it does not run. Has no meaning while its warp lists it as ready.
   State state = State::exited;
 
@@ -107,6 +109,8 @@ struct Grid {
   dim3 block;
   size_t shared_bytes = 0;
   Together together = Together::none;
+  // It may begin before the launch before it is over.
+  bool overlaps = false;
   void (*body)(const void*) = nullptr;
   const void* parameters = nullptr;
 };
@@ -153,6 +157,7 @@ class Engine {
   [[noreturn]] static void thread_main();
   Thread& run_thread();
   void finish_copies(Thread& thread);
+  void require_wait_for_launch(const Thread& thread);
   void leave(Thread& thread);
   void unwind_all();
 

@@ -82,9 +82,18 @@ __global__ void arrive_twice_kernel() {
   (void)emulated_grid_arrive();
 }
 
-__global__ void cluster_barrier_kernel() { emulated_cluster_wait(emulated_cluster_arrive()); }
+/// The fault: one thread does not wait.
+template <Fault fault>
+__global__ void chained_kernel() {
+  if (fault == Fault::none || threadIdx.x != 5) emulated_wait_for_previous_launch();
+}
 
-__global__ void large_cluster_kernel() {}
+__global__ void cluster_barrier_kernel() {
+  emulated_wait_for_previous_launch();
+  emulated_cluster_wait(emulated_cluster_arrive());
+}
+
+__global__ void large_cluster_kernel() { emulated_wait_for_previous_launch(); }
 
 /// Waits for the grid after arriving at the cluster's barrier.
 __global__ void mixed_barrier_kernel() { emulated_grid_wait(emulated_cluster_arrive()); }
@@ -293,6 +302,24 @@ TEST_CASE(
   REQUIRE_THROWS_AS(start(cluster, cluster_barrier_kernel, 7), CudaError);
   session.compute_capability = 80;
   REQUIRE_THROWS_AS(start(cluster, cluster_barrier_kernel, 6), CudaError);
+}
+
+TEST_CASE("a thread that does not wait for the previous launch is a fault, if its own may overlap that") {
+  simt::Session session{.multiprocessors = 6};
+  constexpr LaunchShape shape{.blocks = 2, .threads = 64};
+  const auto chained = [&](auto kernel) { launch_chained(kernel, shape, nullptr); };
+  const auto is_found = [](auto&& act) {
+    return contains(complaint<simt::Fault>(act), "has not waited for the previous launch");
+  };
+  REQUIRE_NOTHROW(chained(chained_kernel<Fault::none>));
+  REQUIRE(is_found([&] { chained(chained_kernel<Fault::planted>); }));
+  REQUIRE(is_found([&] { launch_in_cluster(chained_kernel<Fault::planted>, shape, nullptr); }));
+  // In the next launch, nobody has waited yet.
+  REQUIRE_NOTHROW(chained(chained_kernel<Fault::none>));
+  REQUIRE(is_found([&] { chained(chained_kernel<Fault::planted>); }));
+  REQUIRE_NOTHROW(launch(chained_kernel<Fault::planted>, shape, nullptr));
+  session.compute_capability = 80;
+  REQUIRE_NOTHROW(chained(chained_kernel<Fault::planted>));
 }
 
 TEST_CASE("a cluster of more than eight blocks wants a kernel that says so") {

@@ -337,6 +337,11 @@ void AtomicStep::polled(uint64_t value) {
 
 }  // namespace simt
 
+void emulated_wait_for_previous_launch() {
+  if (!simt::engine().running()) throw simt::Fault("simt: a wait for the previous launch outside a kernel");
+  simt::engine().current().has_waited_for_launch = true;
+}
+
 void* emulated_dynamic_shared_memory() {
   if (!simt::engine().running()) throw simt::Fault("simt: shared memory outside a kernel");
   return simt::engine().current().block->shared.data();

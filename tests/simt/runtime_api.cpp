@@ -345,6 +345,7 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* launch, const void* ke
   if (config.dynamicSmemBytes > shared_limit(kernel)) return result(cudaErrorInvalidValue);
   const uint64_t blocks = uint64_t{config.gridDim.x} * config.gridDim.y * config.gridDim.z;
   Together together = Together::none;
+  bool overlaps = false;
   for (unsigned i = 0; i < config.numAttrs; ++i) {
     const cudaLaunchAttribute& attribute = config.attrs[i];
     if (attribute.id == cudaLaunchAttributeCooperative) {
@@ -352,6 +353,8 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* launch, const void* ke
       continue;
     }
     if (simt::active_session().compute_capability < 90) return result(cudaErrorNotSupported);
+    if (attribute.id == cudaLaunchAttributeProgrammaticStreamSerialization)
+      overlaps = attribute.val.programmaticStreamSerializationAllowed != 0;
     if (attribute.id != cudaLaunchAttributeClusterDimension) continue;
     // The only cluster that the emulator supports is the whole grid.
     const dim3& cluster = attribute.val.clusterDim;
@@ -372,6 +375,7 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* launch, const void* ke
                       .block = config.blockDim,
                       .shared_bytes = config.dynamicSmemBytes,
                       .together = together,
+                      .overlaps = overlaps,
                       .body = reinterpret_cast<void (*)(const void*)>(body_and_parameters[0]),
                       .parameters = body_and_parameters[1]},
                      simt::active_session());

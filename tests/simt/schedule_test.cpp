@@ -66,6 +66,7 @@ __global__ void grid_barrier_kernel(unsigned* arrived, unsigned* seen) {
 }
 
 __global__ void cluster_barrier_kernel(unsigned* arrived, unsigned* seen) {
+  emulated_wait_for_previous_launch();
   if (threadIdx.x == 0) atomicAdd(arrived, 1u);
   emulated_cluster_wait(emulated_cluster_arrive());
   if (threadIdx.x == 0) seen[blockIdx.x] = *arrived;

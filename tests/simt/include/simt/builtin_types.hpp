@@ -55,5 +55,8 @@ extern dim3 blockDim;
 extern dim3 gridDim;
 inline constexpr int warpSize = 32;
 
+/// Each thread of a launch that may overlap the one before it must call this.
+void emulated_wait_for_previous_launch();
+
 /// The running block's dynamic shared memory: as many bytes as its launch asked for, all 0xCD at the start.
 void* emulated_dynamic_shared_memory();
