@@ -1,10 +1,11 @@
-// schedules_test.cpp - the look-back under a thousand interleavings, on the emulator. SWEEPSORT_SEED sets the
-// first one.
+// schedules_test.cpp - the look-back under a thousand interleavings, on the emulator; a partition under some.
+// SWEEPSORT_SEED sets the first one.
 #include "catch.hpp"
 #include "device_array.hpp"
 #include "emulated_msd.hpp"
 #include "kernels/radix_sort.cuh"
 #include "kernels/scan.cuh"
+#include "partition_check.hpp"
 #include "scan_counts_check.hpp"
 #include "seed.hpp"
 
@@ -127,6 +128,15 @@ TEST_CASE("the scan of counts is right under a thousand schedules", "[simt]") {
   for (uint64_t i = 0; i < schedules; ++i) {
     const uint64_t seed = test_seed() + i;
     const std::optional<std::string> fault = scan_counts_fault(seed, 2048 * 5 - 3 + i % 7);
+    INFO("replay with SWEEPSORT_SEED=" << seed << ": " << fault.value_or("right"));
+    REQUIRE_FALSE(fault.has_value());
+  }
+}
+
+TEST_CASE("a partition is right under a hundred schedules", "[simt]") {
+  for (uint64_t i = 0; i < schedules / 10; ++i) {
+    const uint64_t seed = test_seed() + i;
+    const std::optional<std::string> fault = partition_fault(seed, 1024 * 5 - 3 + i % 7);
     INFO("replay with SWEEPSORT_SEED=" << seed << ": " << fault.value_or("right"));
     REQUIRE_FALSE(fault.has_value());
   }

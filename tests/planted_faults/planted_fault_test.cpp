@@ -1,8 +1,9 @@
 // planted_fault_test.cpp - compiled against a copy of the kernels with one fault planted: the emulator must
 // find it.
 #include "catch.hpp"
-#include "scan_counts_check.hpp"
 #include "seed.hpp"
+
+#include PLANTED_CHECK
 
 #include <optional>
 #include <string>
@@ -12,7 +13,7 @@ TEST_CASE("the planted fault is found within a hundred schedules", "[simt]") {
   std::optional<std::string> fault;
   uint64_t tried = 0;
   while (!fault && tried < schedules)
-    fault = sweepsort::scan_counts_fault(sweepsort::test_seed() + tried++, 2048 * 6 - 3);
+    fault = sweepsort::PLANTED_RUN(sweepsort::test_seed() + tried++, 2048 * 6 - 3);
   INFO("planted: " << PLANTED_FAULT);
   REQUIRE(fault.has_value());
   WARN("planted: " << PLANTED_FAULT << "; found by schedule " << tried << ": " << fault->substr(0, 200));
