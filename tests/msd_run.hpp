@@ -12,6 +12,7 @@
 #include "record_arrays.hpp"
 #include "seed.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <random>
@@ -35,6 +36,28 @@ using DealingSmall = DealingMsd<SmallMsd, PartitionPolicy<256, 4, 2, 1>, 1, uint
 inline uint64_t sampled_pair(uint64_t sample, uint64_t pairs) {
   constexpr uint64_t samples = survey_detail::samples;
   return pairs / samples * sample + pairs % samples * sample / samples;
+}
+
+/// Which of `count` keys the survey looks at in pairs.
+inline std::vector<bool> keys_in_sampled_pairs(uint64_t count) {
+  std::vector<bool> sampled(count);
+  for (uint64_t s = 0; s < survey_detail::samples; ++s) {
+    const uint64_t pair = sampled_pair(s, count / 2);
+    sampled[2 * pair] = sampled[2 * pair + 1] = true;
+  }
+  return sampled;
+}
+
+/// The same, and those in `places` places at equal distances.
+template <class Bits>
+std::vector<bool> sampled_keys(uint64_t count, uint32_t places) {
+  constexpr uint64_t in_place = survey_detail::keys_per_place<Bits>;
+  std::vector<bool> sampled = keys_in_sampled_pairs(count);
+  for (uint64_t p = 0; p < places; ++p) {
+    const uint64_t first = (count / places * p + count % places * p / places) / in_place * in_place;
+    for (uint64_t i = first; i < std::min(first + in_place, count); ++i) sampled[i] = true;
+  }
+  return sampled;
 }
 
 /// Whether a test looks at case `which` of `cases`. On the emulator, a sort takes a second under sanitizers.

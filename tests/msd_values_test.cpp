@@ -96,17 +96,18 @@ TEMPLATE_TEST_CASE("values that repeat are no trouble beside frequent ones", "[d
   CHECK(plan.listed[crowded_buckets] < plan.listed[repeating_buckets]);
 }
 
-TEST_CASE("a key that is frequent leaves nothing to sort, or buckets that are still too large", "[device]") {
-  const uint64_t count = on_gpu ? 200'003 : 30'011;
-  std::vector<uint32_t> keys = keys_with_frequent_values<uint32_t>({{7, 50}, {1u << 30, 50}}, count);
-  keys[5] = 9;
-  (void)msd_sort<uint32_t, NoValue>(keys, {});
-  // The remaining keys meet in one bucket of 2^13 values, whose neighbours are empty.
+TEST_CASE("a key that is frequent leaves little to sort, or buckets that are still too large", "[device]") {
+  std::vector<uint32_t> keys = keys_with_frequent_values<uint32_t>({{7, 99}}, on_gpu ? 200'003 : 30'011);
+  const auto little = msd_sort<uint32_t, NoValue>(keys, {});
+  CHECK((little.frequent.count != 0 && little.partitions() && !little.falls_back));
+  // Where no sample looks, many of the other keys meet in one bucket.
   std::mt19937_64 random(test_seed());
-  keys = keys_with_frequent_values<uint32_t>({{7, 50}}, count);
-  for (uint32_t& key : keys)
-    if (key != 7) key = random() % 100 == 0 ? static_cast<uint32_t>(random()) : 0x40000000u + random() % 8192;
-  (void)msd_sort<uint32_t, NoValue>(keys, {});
+  keys = keys_with_frequent_values<uint32_t>({{7, 65}}, on_gpu ? 200'003 : 90'011);
+  const auto is_sampled = sampled_keys<uint32_t>(keys.size(), survey_detail::piece_places);
+  for (uint64_t i = 0; i < keys.size(); ++i)
+    if (!is_sampled[i] && keys[i] != 7) keys[i] = static_cast<uint32_t>(0x40000000 + random() % 8192);
+  const auto too_large = msd_sort<uint32_t, NoValue>(keys, {});
+  CHECK((too_large.frequent.count != 0 && too_large.has_too_large && too_large.falls_back));
 }
 
 TEST_CASE("few values are not counted where one finds no slot, be it the very last key", "[device]") {
