@@ -2,14 +2,18 @@
 #include "kernels/bucket_map.cuh"
 
 #include "catch.hpp"
+#include "kernels/bucket_parts.cuh"
 #include "kernels/msd_survey.cuh"
 #include "seed.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace sweepsort {
@@ -64,6 +68,150 @@ TEMPLATE_TEST_CASE("a bucket map never falls, and a bucket's interval holds its 
       last = bucket;
     }
   }
+}
+
+TEMPLATE_TEST_CASE("a closed interval holds its bucket's keys, whatever the map's range", "", uint32_t,
+                   uint64_t) {
+  std::mt19937_64 random(test_seed());
+  constexpr uint32_t bits = sizeof(TestType) * 8;
+  constexpr auto all = static_cast<TestType>(~TestType{0});
+  const auto any_width = [&] { return static_cast<TestType>(random()) >> (random() % bits); };
+  const auto power = [&] { return static_cast<TestType>(TestType{1} << (random() % bits)); };
+  for (int round = 0; round < 20'000; ++round) {
+    const TestType lowest = round % 8 == 0    ? TestType{0}
+                            : round % 16 == 1 ? static_cast<TestType>(all - random() % 5)
+                                              : any_width();
+    const TestType wanted = round % 5 == 0   ? all
+                            : round % 5 == 1 ? static_cast<TestType>(power() - random() % 3)
+                                             : any_width();
+    const TestType range = std::min(wanted, static_cast<TestType>(all - lowest));
+    const uint32_t bucket_bits = 1 + random() % 16;
+    // A value apart leaves 254 of 256 parents.
+    const uint32_t buckets =
+        round % 3 == 0 && bucket_bits > 8 ? 254u << (bucket_bits - 8) : 1u << bucket_bits;
+    if (range == 0 && lowest == all) continue;
+    const LinearBuckets<TestType> linear{BucketMap<TestType>::over(lowest, range, buckets)};
+    const auto& map = linear.map;
+    INFO("lowest " << lowest << " range " << range << " buckets " << buckets);
+    std::vector<TestType> keys{0, all, lowest, static_cast<TestType>(lowest + map.range)};
+    for (int k = 0; k < 6; ++k) {
+      keys.push_back(static_cast<TestType>(random()));
+      keys.push_back(static_cast<TestType>(
+          lowest + (map.range == all ? static_cast<TestType>(random())
+                                     : static_cast<TestType>(random()) % (map.range + 1))));
+    }
+    std::ranges::sort(keys);
+    uint32_t last = 0;
+    for (const TestType key : keys) {
+      const uint32_t bucket = linear(key);
+      const auto interval = interval_of(linear, bucket);
+      const auto inside = closed(interval, map);
+      const bool is_contained = key >= lowest && static_cast<TestType>(key - lowest) <= map.range;
+      const bool is_right = bucket >= last && bucket < buckets && interval.first <= key &&
+                            key <= interval.last && map.contains(key) == is_contained && !inside.is_open &&
+                            (!is_contained || (inside.first <= key && key <= inside.last));
+      if (!is_right) FAIL("key " << key << " bucket " << bucket);
+      last = bucket;
+    }
+  }
+}
+
+TEMPLATE_TEST_CASE("the parts of a bucket never fall, and their words are as many as there is room for", "",
+                   uint32_t, uint64_t) {
+  std::mt19937_64 random(test_seed());
+  constexpr uint32_t key_bits = sizeof(TestType) * 8;
+  constexpr auto all = static_cast<TestType>(~TestType{0});
+  const auto any_width = [&] { return static_cast<TestType>(random()) >> (random() % key_bits); };
+  for (int round = 0; round < 100'000; ++round) {
+    const uint32_t bits = 10 + random() % 8;
+    TestType first = round % 16 == 0 ? TestType{0} : any_width();
+    TestType last = round % 16 == 1 ? all : any_width();
+    if (round % 4 == 2)
+      last = static_cast<TestType>(first + (TestType{1} << (random() % key_bits)) - random() % 3);
+    if (first > last) std::swap(first, last);
+    const auto parts = BucketParts::over(first, last, bits);
+    const auto range = static_cast<TestType>(last - first);
+    const auto above = static_cast<TestType>(random());
+    const auto one = static_cast<TestType>(first + (range == all ? above : above % (range + 1)));
+    auto other = static_cast<TestType>(round % 2 == 0 ? one : one + random() % 40);
+    if (other > last || other < one) other = last;
+    const uint32_t word = parts.word_of(one);
+    const uint32_t other_word = parts.word_of(other);
+    constexpr uint32_t in_word = BucketParts::max_in_word;
+    const bool is_right =
+        parts.word_of(first) == 0 && parts.word_of(last) < (1u << bits) / in_word && word <= other_word &&
+        (word != other_word || one == other ||
+         (!parts.words_have_one_value() && parts.in_word(one) % in_word <= parts.in_word(other) % in_word));
+    if (!is_right)
+      FAIL("from " << first << " to " << last << ", " << one << " and " << other << ", " << bits);
+  }
+}
+
+TEMPLATE_TEST_CASE("buckets of floats hold all there are, be they infinite, denormal or no numbers", "",
+                   uint32_t, uint64_t) {
+  using Real = typename RealBuckets<TestType>::Real;
+  std::mt19937_64 random(test_seed());
+  constexpr uint32_t bits = sizeof(TestType) * 8;
+  constexpr auto sign = static_cast<TestType>(TestType{1} << (bits - 1));
+  constexpr auto all = static_cast<TestType>(~TestType{0});
+  const auto infinity = std::bit_cast<TestType>(std::numeric_limits<Real>::infinity());
+  const auto up_to = [&](TestType end) { return static_cast<TestType>(random() % end); };
+  const auto any_sign = [&] { return random() % 2 == 0 ? TestType{0} : sign; };
+  int usable = 0;
+  for (int round = 0; round < 6'000; ++round) {
+    const KeyMap<TestType> map =
+        key_map<TestType>(key_type_of<Real>(), round % 2 == 0 ? Order::ascending : Order::descending);
+    TestType ends[2] = {static_cast<TestType>(random()), static_cast<TestType>(random())};
+    if (round % 5 == 0)  // the largest numbers
+      for (TestType& end : ends) end = static_cast<TestType>((infinity - 1 - up_to(100'000)) | any_sign());
+    if (round % 5 == 1)  // denormal ones
+      for (TestType& end : ends) end = up_to(100'000) | any_sign();
+    if (round % 5 == 2) ends[1] = static_cast<TestType>(ends[0] + up_to(8));
+    if (round % 5 == 3)  // their distance may be more than there are numbers
+      ends[1] = static_cast<TestType>((ends[0] = infinity - 1 - up_to(infinity / 8)) ^ sign);
+    const TestType one = map.to_ordered(ends[0]);
+    const TestType other = map.to_ordered(ends[1]);
+    const TestType least = std::min(one, other);
+    const TestType most = std::max(one, other);
+    const Real slack = std::array{Real{0}, Real{1} / 64, Real{1} / 2}[random() % 3];
+    const uint32_t buckets = 2u << random() % 15;
+    const auto real = RealBuckets<TestType>::over(least, most, slack, buckets, map);
+    const auto by_word = RealMap<TestType>::over(least, most, slack, map);
+    usable += real.is_usable();
+    INFO(name(map.flip == 0 ? Order::ascending : Order::descending)
+         << " from " << real.lowest << " to " << real.highest << ", " << buckets << " buckets");
+    std::vector<TestType> keys{0, all, least, most};
+    for (const TestType special : {TestType{0}, infinity, static_cast<TestType>(infinity + 1)})
+      for (const TestType signed_ : {special, static_cast<TestType>(special | sign)})
+        keys.push_back(map.to_ordered(signed_));
+    for (int k = 0; k < 6; ++k) {
+      keys.push_back(static_cast<TestType>(random()));
+      keys.push_back(static_cast<TestType>(least + (least == most ? TestType{0} : up_to(most - least))));
+    }
+    std::ranges::sort(keys);
+    uint32_t last = 0;
+    uint32_t last_word = 0;
+    for (const TestType key : keys) {
+      if (real.is_usable()) {
+        const uint32_t bucket = real(key);
+        const auto interval = interval_of(real, bucket);
+        if (bucket < last || bucket >= buckets || interval.first > key || interval.last < key)
+          FAIL("key " << key << " bucket " << bucket << " after " << last);
+        last = bucket;
+      }
+      if (by_word.is_usable()) {
+        const uint32_t word = by_word.word_of(key);
+        bool none = false;
+        const TestType first = by_word.by_word.first_key(word, none);
+        if (word < last_word || word > by_word.last_word() || none || first > key ||
+            by_word.word_of(first) != word ||
+            (first != 0 && by_word.word_of(static_cast<TestType>(first - 1)) >= word))
+          FAIL("key " << key << " word " << word << " after " << last_word);
+        last_word = word;
+      }
+    }
+  }
+  CHECK(usable > 1'000);
 }
 
 TEMPLATE_TEST_CASE("a bucket of floats begins with the least key that its map gives to it", "", uint32_t,
