@@ -130,7 +130,7 @@ TEMPLATE_TEST_CASE("buckets of even fewer values are counted, large ones, too", 
   // As many values as there are counters, or fewer, not always for the same number of warps; then somewhat
   // too many.
   const auto which = GENERATE(range(0u, 4u));
-  const uint64_t of_bucket = std::array{16'000u, 3'000u, 300u, 40'000u}[which];
+  const uint64_t of_bucket = std::array{16'000u, 3'000u, 400u, 40'000u}[which];
   if (!is_looked_at<TestType, uint32_t>(which, 4)) return;
   const uint32_t buckets = on_gpu ? 4096 : 512;
   std::mt19937_64 random(test_seed());
