@@ -20,6 +20,9 @@ using CountedMsd = MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<256
                              BucketSortPolicy<256, 1, 1, 16384>,
                              MsdLimits{.bucket_keys = 1024, .min_count = 1, .counted_from = 1}>;
 
+/// As CountedMsd, but even keys without values are dealt.
+using DealingCounted = DealingMsd<CountedMsd, PartitionPolicy<256, 4, 2, 1>, 1, uint64_t{1} << 24>;
+
 /// Even keys without values are dealt. Buckets of more than 128 keys are counted if they have few values.
 using DenseMsd = DealingMsd<MsdPolicy<PartitionPolicy<256, 4, 2, 1>, BucketSortPolicy<128, 1, 1, 8192>,
                                       BucketSortPolicy<256, 2, 1, 16384>,
@@ -263,6 +266,62 @@ TEMPLATE_TEST_CASE("larger buckets of few values are counted, though one comes m
     CHECK(plan.falls_back == 0);
     CHECK(plan.listed[few_valued_buckets] >= 2);
   }
+}
+
+TEST_CASE("a block's histogram is exact where a counter overflows", "[device]") {
+  std::mt19937_64 random(test_seed());
+  // One block counts them all. More than 2^16 of them meet in one counter.
+  std::vector<uint32_t> keys(72'000);
+  const MsdCase one_block{.order = Order::descending, .multiprocessors = 1};
+  SECTION("in a bucket of three values") {
+    for (uint32_t& key : keys) key = static_cast<uint32_t>(5000 + (300u << 16) + random() % 3);
+    for (uint32_t i = 0; i < 2000; ++i) keys[i * 36] = static_cast<uint32_t>(random() % (1u << 25));
+    const auto plan = msd_sort<uint32_t, NoValue, CountedMsd>(keys, one_block);
+    CHECK((plan.listed[few_valued_buckets] == 1 && !plan.falls_back));
+  }
+  SECTION("in a bucket that is a value") {
+    for (uint32_t& key : keys)
+      key = static_cast<uint32_t>(0x70000 + (random() % 32 != 0 ? 777 : random() % 65'000));
+    CHECK(msd_sort<uint32_t, NoValue, SmallMsd>(keys, one_block).counts_values());
+  }
+}
+
+TEST_CASE("a bucket may have as many keys as a block holds, and no more", "[device]") {
+  std::mt19937_64 random(test_seed());
+  // With so few keys, no pieces of the map follow them.
+  std::vector<uint32_t> keys(8'000);
+  constexpr uint32_t shift = 23;
+  constexpr uint32_t bucket = 300;
+  for (const uint32_t size : {256u, 257u, 1024u, 1025u}) {
+    INFO(size << " keys");
+    for (uint32_t& key : keys) {
+      key = static_cast<uint32_t>(random());
+      if (key >> shift == bucket) key ^= 1u << 31;
+    }
+    for (uint32_t i = 0; i < size; ++i)
+      keys[i * 7] = bucket << shift | static_cast<uint32_t>(random() >> (64 - shift));
+    const auto plan = msd_sort<uint32_t, NoValue, SmallMsd>(keys, {.in_place = size % 2 == 0});
+    CHECK(plan.listed[large_buckets] == (size > 256 && size <= 1024));
+    CHECK(plan.falls_back == (size > 1024));
+  }
+}
+
+TEST_CASE("keys that were dealt are left to another sort if a bucket has more than a block holds",
+          "[device]") {
+  // Though it has so few values that its keys could be counted, if they had not been dealt.
+  std::mt19937_64 random(test_seed());
+  std::vector<uint32_t> keys(20'011);
+  for (uint32_t& key : keys) key = static_cast<uint32_t>(12'345 + random() % (1u << 24));
+  const auto is_sampled = keys_in_sampled_pairs(keys.size());
+  // All over the array, so that no tile has many.
+  uint32_t left = 260;
+  for (uint64_t at = 0; left != 0; at = (at + 7'919) % keys.size())
+    if (!is_sampled[at]) {
+      keys[at] = static_cast<uint32_t>(0x765432 + random() % 200);
+      --left;
+    }
+  const auto plan = msd_sort<uint32_t, NoValue, DealingCounted>(keys, {});
+  CHECK((plan.was_dealt() && plan.has_too_large && plan.falls_back));
 }
 
 TEMPLATE_TEST_CASE(
