@@ -89,6 +89,7 @@ SWEEPSORT_FAILING(cudaOccupancyMaxPotentialClusterSize,
 SWEEPSORT_FAILING(cudaOccupancyMaxActiveBlocksPerMultiprocessor,
                   (int* blocks, const void* kernel, int threads, size_t bytes),
                   (blocks, kernel, threads, bytes))
+
 namespace sweepsort {
 namespace {
 
