@@ -35,6 +35,7 @@ void* operator new(size_t bytes) {
   if (place == nullptr) throw std::bad_alloc();
   return place;
 }
+void* operator new(size_t bytes, const std::nothrow_t& /*tag*/) noexcept { return std::malloc(bytes); }
 void operator delete(void* place) noexcept { std::free(place); }
 void operator delete(void* place, size_t /*bytes*/) noexcept { std::free(place); }
 

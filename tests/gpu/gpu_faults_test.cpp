@@ -201,17 +201,18 @@ Outcome searched(const TemporaryFolder& folder, const WhereOptions& on) {
 std::vector<Work> all_work() {
   const SortFileOptions pairs{.values = {"in.u32"}, .values_output = "second"};
   const SortFileOptions counts{.result = SortResult::unique, .counts_output = "second"};
-  const SortFileOptions positions{.result = SortResult::permutation};
-  return {
-    sorted("keys", Where::one_session, {}), sorted("keys", Where::spilled_runs, {}),
-#if !defined(SWEEPSORT_EMULATED)  // the emulator has no time for so many keys
-        sorted("keys", Where::runs_on_gpu, {}),
-#endif
-        sorted("narrow keys", Where::one_session, {}, "in.u16"), sorted("pairs", Where::one_session, pairs),
-        sorted("pairs", Where::spilled_runs, pairs), sorted("counts", Where::one_session, counts),
-        sorted("counts", Where::spilled_runs, counts), sorted("positions", Where::spilled_runs, positions),
-        {"scan", Where::one_session, {"out"}, scanned}, {"min", Where::one_session, {}, searched},
+  std::vector<Work> all{
+      sorted("keys", Where::one_session, {}),         sorted("keys", Where::spilled_runs, {}),
+      sorted("pairs", Where::spilled_runs, pairs),    sorted("counts", Where::one_session, counts),
+      {"scan", Where::one_session, {"out"}, scanned}, {"min", Where::one_session, {}, searched},
   };
+  if (!on_gpu) return all;  // the emulator has no time for the others
+  all.push_back(sorted("keys", Where::runs_on_gpu, {}));
+  all.push_back(sorted("narrow keys", Where::one_session, {}, "in.u16"));
+  all.push_back(sorted("pairs", Where::one_session, pairs));
+  all.push_back(sorted("counts", Where::spilled_runs, counts));
+  all.push_back(sorted("positions", Where::spilled_runs, {.result = SortResult::permutation}));
+  return all;
 }
 
 /// A piece of work, its inputs and what its outputs must be.
