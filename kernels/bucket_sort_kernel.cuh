@@ -33,8 +33,12 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_per_multiprocessor)
   if (!bucket_list::has_buckets(task, *plan)) return;
   constexpr bool of_reals = !std::is_same_v<Parts, BucketParts>;
   if (crowded == Crowded::by_digits && plan->is_of_reals() != of_reals) return;
-  if constexpr (may_split<Bits, Value> && crowded != Crowded::by_digits)
-    if ((plan->is_split != 0) != (crowded == Crowded::only_digits)) return;
+  // Buckets between splitters are sorted digit by digit, but the largest ones of those that were counted at
+  // once try parts first.
+  if constexpr (may_split<Bits, Value>) {
+    const bool is_split = crowded == Crowded::by_digits ? plan->counts_by_level != 0 : plan->is_split != 0;
+    if (is_split != (crowded == Crowded::only_digits)) return;
+  }
   auto& shared = shared_memory<Shared<Bits, Value, Policy>>();
   Bucket<Bits, Value, Policy, crowded, Parts> sorter(shared, task.arrays, task.map);
   const auto keys_of = [&](const ListedBucket& bucket) { return task.source(*plan) + bucket.first; };

@@ -31,7 +31,7 @@ struct ClassLimits {
   uint32_t counts_dense;        // buckets of all classes become dense_buckets if they have even fewer values
   uint32_t may_place;           // pairs: parts may depend on places
   uint32_t min_narrow;  // pairs: smaller buckets, and large ones, have no narrow keys; 0: no bucket has
-  uint32_t max_split[large_buckets + 1];  // max_keys for buckets between splitters
+  uint32_t max_split[few_valued_buckets + 1];  // max_keys for buckets between splitters
 };
 
 /// The input of the decision, and where its results go.
@@ -44,6 +44,7 @@ struct Decision {
   BucketLists lists;
   const uint32_t* frequent_buckets;  // the buckets of plan->frequent.count values, in order
   const uint64_t* frequent_starts;
+  bool is_between_levels = false;  // launched behind the first level, for keys that are counted by level
 };
 
 namespace decide_detail {
@@ -178,7 +179,7 @@ __device__ __forceinline__ uint32_t class_of_size(const ClassLimits& limits, uin
 /// For a bucket between splitters. Its interval is not known.
 __device__ __forceinline__ Finish finish_between_splitters(const ClassLimits& limits, uint32_t bucket,
                                                            uint64_t offset, uint64_t size) {
-  if (class_of_size(limits, size) > large_buckets) return {.is_too_large = true};
+  if (size > limits.max_split[few_valued_buckets]) return {.is_too_large = true};
   return {.which = size <= limits.max_split[small_buckets]   ? small_buckets
                    : size <= limits.max_split[large_buckets] ? large_buckets
                                                              : crowded_buckets,
@@ -271,6 +272,7 @@ __global__ __launch_bounds__(decide_threads) void decide_kernel(const __grid_con
                                                                 SortPlan<Bits>* expansion) {
   ptx::wait_for_previous_launch();
   if (plan->is_unfit || plan->is_settled()) return;  // nothing was counted
+  if ((plan->counts_by_level != 0) != decision.is_between_levels) return;
   DecideShared& shared = shared_memory<DecideShared>();
   const uint32_t buckets = 1u << plan->bucket_bits;
   const uint32_t bucket = blockIdx.x * decide_threads + threadIdx.x;

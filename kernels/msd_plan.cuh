@@ -43,8 +43,8 @@ enum BucketClass : uint32_t {
   /// found.
   repeating_buckets,
   /// Sorted digit by digit: buckets too crowded for all of the above; buckets whose parts are still to be
-  /// found, if large or of pairs; for floats, the bucket around zero; between splitters, larger buckets,
-  /// which try parts.
+  /// found, if large or of pairs; for floats, the bucket around zero; between splitters, the largest buckets
+  /// (which try parts first, unless keys are counted by level).
   crowded_buckets,
   bucket_classes
 };
@@ -204,8 +204,11 @@ struct MsdPlan {
   // does to all kernels".)
   uint32_t is_pieced;
   uint32_t has_real_pieces;
-  uint32_t is_split;    // pairs; the map means nothing
-  uint32_t piece_bits;  // 2^piece_bits pieces
+  uint32_t is_split;             // pairs; the map means nothing
+  uint32_t counts_by_level;      // between splitters: buckets are counted and decided behind the first level
+  uint32_t splits_if_too_large;  // if a bucket is too large, splitters are better than other sorts
+  uint32_t counted_spans;        // of keys between splitters
+  uint32_t piece_bits;           // 2^piece_bits pieces
   BucketMap<Bits> map;
   RealMap<Bits> real_map;
   FrequentPlan<Bits> frequent;
@@ -246,6 +249,17 @@ struct MsdPlan {
   }
   __device__ __forceinline__ BucketsBeside<Bits> buckets_beside(const MapPiece* copy) const {
     return {pieced_buckets(copy), apart.value, apart.shift};
+  }
+
+  /// A bucket of the map is too large: there will be 2^bits buckets between splitters.
+  __device__ void split_instead(uint32_t bits) {
+    is_split = 1;
+    counts_by_level = 1;
+    is_pieced = 0;
+    apart.exists = 0;
+    has_too_large = 0;
+    bucket_bits = bits;
+    for (uint32_t& buckets : listed) buckets = 0;
   }
 
   /// The bucket of the map whose keys are in `bucket`.

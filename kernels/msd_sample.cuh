@@ -3,7 +3,7 @@
 //
 //     keys     [..|..|..|..|..|..|..|..|..]
 //     samples   ab       ab       ab          4,096 pairs of neighbours at equal distances: order, range, values
-//     places    ----     ----     ----        8,192 or 32,768 sectors at equal distances: a map's pieces, splitters
+//     places    ----     ----     ----        8,192 to 131,072 sectors at equal distances: a map's pieces, splitters
 #pragma once
 
 #include "core/key_bits.hpp"
@@ -34,10 +34,8 @@ inline constexpr uint32_t places_per_round = threads * halves_in_flight / 2;
 /// Places from which coarse pieces of a map are made. Fine ones are made from four times as many.
 inline constexpr uint32_t piece_places = 2 * places_per_round;
 inline constexpr uint32_t fine_piece_places = 4 * piece_places;
-/// Maps of pairs have only coarse pieces, but splitters want a larger sample, too.
-constexpr uint32_t max_places(bool with_values, bool may_split) {
-  return with_values && !may_split ? piece_places : fine_piece_places;
-}
+/// Maps of pairs have only coarse pieces.
+constexpr uint32_t max_places(bool with_values) { return with_values ? piece_places : fine_piece_places; }
 inline constexpr uint32_t sample_threads = 256;
 
 /// Clears whole vectors of 16 bytes. Called by all threads of a block.
@@ -122,7 +120,8 @@ struct Task {
   uint32_t has_fine_pieces;  // a map's pieces are fine, if it has any
   uint32_t asks_for_clumps;
   uint32_t may_deal;
-  uint32_t split_bits;  // crowded keys get 2^this buckets between splitters; 0: none
+  uint32_t split_bits;       // crowded keys get 2^this buckets between splitters; 0: none
+  uint32_t splits_by_level;  // these are counted level by level
   CollectedSample<Bits> sample;
 };
 

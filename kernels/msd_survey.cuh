@@ -142,6 +142,7 @@ class Survey : SampleSpread<Bits, of_floats> {
           is_unfit && is_crowded && !is_dense && is_worth_it && !task_.with_values && is_unordered;
       shared_.deals = plan_.deal.is_planned;
       if (is_unfit && !plan_.frequent.is_looked_for) leave_map(splits && !repeats);
+      plan_.splits_if_too_large = task_.splits_by_level && splits && !repeats;
     }
     __syncthreads();
     if (shared_.deals) narrow_map();
@@ -238,6 +239,7 @@ class Survey : SampleSpread<Bits, of_floats> {
     plan_.is_unfit = !splits;
     if (!splits) return;
     plan_.is_split = 1;
+    plan_.counts_by_level = task_.splits_by_level;
     plan_.apart.exists = 0;
     plan_.is_pieced = 0;
     plan_.bucket_bits = task_.split_bits;

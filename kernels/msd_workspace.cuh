@@ -35,7 +35,8 @@ template <class Bits, class Value, class Policy = TunedMsd<Bits, Value>>
 struct MsdWorkspace {
   static constexpr uint32_t max_spans = 512;  // blocks of the first level
   static constexpr bool with_values = value_bytes<Value> != 0;
-  static constexpr uint32_t max_places = survey_detail::max_places(with_values, Policy::splits);
+  /// A job has a row if it is one of several of a parent or, between splitters, always.
+  static constexpr uint32_t max_rows = Policy::splits ? msd_max_jobs : msd_max_rows;
 
   DeviceSpan<MsdPlan<Bits>> plan;
   DeviceSpan<value_table::Table<Bits>> values;
@@ -79,14 +80,14 @@ struct MsdWorkspace {
     Workspace dealing = workspace;
     span_counts = workspace.take<uint32_t>(is_wanted ? uint64_t{max_spans} * msd_digits : 0);
     jobs = workspace.take<PartitionJob>(is_wanted ? msd_max_jobs : 0);
-    job_counts = workspace.take<uint32_t>(is_wanted ? uint64_t{msd_max_rows} * msd_digits : 0);
+    job_counts = workspace.take<uint32_t>(is_wanted ? uint64_t{max_rows} * msd_digits : 0);
     dealt_chunks = dealing.take<uint16_t>(has_dealt(dealt) ? chunks(dealt) : 0);
     workspace.share_with(dealing);
   }
 
-  /// The sample lies in the memory where buckets will be listed.
+  /// The sample lies in the memory where buckets will be listed. (One for splitters lies in the scratch array.)
   std::byte* sample() const {
-    static_assert(survey_detail::CollectedSample<Bits>::bytes(max_places) <=
+    static_assert(survey_detail::CollectedSample<Bits>::bytes(survey_detail::max_places(with_values)) <=
                   BucketLists::entries * sizeof(ListedBucket));
     return reinterpret_cast<std::byte*>(lists.data());
   }
@@ -105,7 +106,13 @@ struct MsdWorkspace {
   }
   /// Elements of the scratch array of keys. For pairs, it also holds the values.
   static constexpr uint64_t scratch_keys(uint64_t count) {
-    if constexpr (with_values) return ceil_divide(count * PairRecord<Bits, Value>::bytes, sizeof(Bits));
+    if constexpr (with_values) {
+      const uint64_t keys = ceil_divide(count * PairRecord<Bits, Value>::bytes, sizeof(Bits));
+      if constexpr (Policy::splits)
+        return std::max(
+            keys, splitters_detail::split_shape<Policy>(count).template sample_bytes<Bits>() / sizeof(Bits));
+      return keys;
+    }
     if constexpr (Policy::deals)
       if (count >= Policy::dealt_from)
         return std::max(count, layout(std::min(count, Policy::dealt_to)).keys());

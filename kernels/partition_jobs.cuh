@@ -1,11 +1,13 @@
 // partition_jobs.cuh - the jobs of the second level of a partition (radix_partition.cuh): pieces of the first
 // level's buckets that one block each takes. If a bucket is cut into several jobs, their digits are counted
-// first, so that each job knows where its records go.
+// first, so that each job knows where its records go. If keys are counted by level (splitters.cuh), the
+// digits of all jobs are, and added to the counts of the buckets.
 #pragma once
 
 #include "core/key_bits.hpp"
 #include "core/no_value.hpp"
 #include "core/rounding.hpp"
+#include "kernels/bin_counts.cuh"
 #include "kernels/block.cuh"
 #include "kernels/bucket_map.cuh"
 #include "kernels/launch.cuh"
@@ -54,8 +56,16 @@ __device__ __forceinline__ uint32_t make_jobs(CountShared<Bits>& shared, const u
   const uint64_t before =
       block_exclusive_sum<count_threads>(is_cut ? mine << 32 : mine, shared.warp_sums, total);
   const auto whole = static_cast<uint32_t>(total);
+  // A job that is counted has a row. If all are, it has the number of the job.
+  const bool counts_all = plan.counts_by_level != 0;
+  const uint32_t first_row = counts_all ? whole : 0;
   if (keys != 0 && !is_cut)
-    shared.jobs[static_cast<uint32_t>(before)] = {.first = first, .count = keys, .parent = parent};
+    shared.jobs[static_cast<uint32_t>(before)] = {.first = first,
+                                                  .count = keys,
+                                                  .parent = parent,
+                                                  .row = static_cast<uint32_t>(before),
+                                                  .rows_before = 0,
+                                                  .has_row = counts_all};
   for (uint32_t cut = __ballot_sync(full_warp, is_cut); cut != 0; cut &= cut - 1) {
     const uint32_t lane = static_cast<uint32_t>(__ffs(static_cast<int>(cut))) - 1;
     const auto from_lane = [&](uint64_t value) { return shuffle_from(value, lane); };
@@ -65,7 +75,7 @@ __device__ __forceinline__ uint32_t make_jobs(CountShared<Bits>& shared, const u
       shared.jobs[whole + its_row + j] = {.first = its_first + j * its_each,
                                           .count = min(its_each, its_keys - j * its_each),
                                           .parent = parent / warp_threads * warp_threads + lane,
-                                          .row = its_row + j,
+                                          .row = first_row + its_row + j,
                                           .rows_before = j,
                                           .has_row = 1};
   }
@@ -86,11 +96,11 @@ class JobCounter {
         is_split_(is_split),
         tree_{shared.splitters, digit_bits} {}
 
-  /// `splitters`: of the job's parent, if there are any. `to`: gets one count per digit. Called by the whole
+  /// `splitters`: of the job's parent, if there are any. to(digit, keys) gets the counts. Called by the whole
   /// block.
-  template <class DigitOf>
+  template <class DigitOf, class To>
   __device__ __forceinline__ void count(const PartitionJob& job, const Bits* splitters,
-                                        const DigitOf& digit_of, uint32_t* to) const {
+                                        const DigitOf& digit_of, To to) const {
     if (is_split_) {
       tree_.plant(splitters, 0);
       __syncthreads();
@@ -103,7 +113,7 @@ class JobCounter {
     if (threadIdx.x < digits_) {
       uint32_t sum = 0;
       for (uint32_t w = 0; w < count_threads / warp_threads; ++w) sum += shared_.counts[w][threadIdx.x];
-      to[threadIdx.x] = sum;
+      to(threadIdx.x, sum);
     }
     __syncthreads();
   }
@@ -152,7 +162,7 @@ __global__ __launch_bounds__(count_threads) void count_jobs_kernel(KeyArrays<Bit
                                                                    const uint64_t* offsets, uint64_t count,
                                                                    MsdPlan<Bits>* plan, PartitionJob* jobs,
                                                                    uint32_t* job_counts,
-                                                                   const Bits* splitters) {
+                                                                   const Bits* splitters, BinCounts counts) {
   ptx::wait_for_previous_launch();
   if (!plan->partitions_by_counts()) return;
   auto& shared = shared_memory<CountShared<Bits>>();
@@ -186,21 +196,28 @@ __global__ __launch_bounds__(count_threads) void count_jobs_kernel(KeyArrays<Bit
                            may_split<Bits, Value> && plan->is_split != 0);
   for (uint32_t number = blockIdx.x; number < made; number += gridDim.x) {
     const PartitionJob& job = shared.jobs[number];
-    if (job.has_row)
-      counter.count(job, splitters + job.parent * digits, digit_of, job_counts + job.row * msd_digits);
+    if (!job.has_row) continue;
+    counter.count(job, splitters + job.parent * digits, digit_of,
+                  [&](uint32_t digit, uint32_t keys_of_digit) {
+                    job_counts[job.row * msd_digits + digit] = keys_of_digit;
+                    if constexpr (may_split<Bits, Value>)
+                      if (plan->counts_by_level && keys_of_digit != 0)
+                        counts.add(job.parent * digits + digit, keys_of_digit);
+                  });
   }
 }
 
 }  // namespace partition_detail
 
 /// Between the levels of a partition: makes the jobs of the second one, with their counts, and tells `task`.
+/// If keys are counted by level, adds to `counts`, by bucket.
 template <class Bits, class Value>
 void make_partition_jobs(PartitionTask<Bits, Value>& task, PartitionJob* jobs, uint32_t* job_counts,
-                         cudaStream_t stream) {
+                         const BinCounts& counts, cudaStream_t stream) {
   using namespace partition_detail;
   launch_chained(count_jobs_kernel<Bits, Value>,
                  {multiprocessors(), count_threads, sizeof(CountShared<Bits>)}, stream, task.keys,
-                 task.offsets, task.count, task.plan, jobs, job_counts, task.splitters);
+                 task.offsets, task.count, task.plan, jobs, job_counts, task.splitters, counts);
   task.jobs = jobs;
   task.job_counts = job_counts;
 }

@@ -60,7 +60,8 @@ struct DealingMsd : Msd {
 
 /// The same, but crowded pairs with keys of 8 bytes are divided by splitters (splitters.cuh) from split_from
 /// records on, into buckets of split_keys on average. `SplitSmall` blocks sort these digit by digit,
-/// `SplitLarge` blocks sort larger ones, and the MSD sort's blocks sort even larger ones.
+/// `SplitLarge` blocks sort larger ones, and the MSD sort's blocks sort even larger ones; or, if keys are
+/// counted level by level, `SplitLargest` blocks. They are if there are more than 2^bits_at_once buckets.
 //
 // H100, CUDA 13.0, 2026-11-26, AND of three / of five, us, by a program of radix_msd.cuh alone; passes by
 // digits and CUB in brackets:
@@ -70,17 +71,36 @@ struct DealingMsd : Msd {
 //   u64+u32   2^22    453 /   403  (419,  415 / 437,  433)     2^24  1,333 /   997  (1,490, 1,465 / 1,377, 1,388)
 //             2^23    752 /   617  (805,  799 / 755,  757)     2^25  2,587 / 1,852
 //
+// H200, CUDA 13.0, 2026-11-30, AND of three / of five, us, by a program of radix_sort.cuh alone; by digits
+// (2^25: counted at once, buckets of 2,048) -> counted level by level; CUB in brackets:
+//
+//   u64+u64   2^25   2,325 ->  2,290  (3,091) /  1,547 ->  1,548  (2,889)
+//             2^26   5,501 ->  4,412  (6,019) /  5,100 ->  2,952  (5,672)
+//             2^27  10,808 ->  8,701 (11,924) /  9,927 ->  5,832 (11,203)
+//             2^28  21,992 -> 16,613 (23,730) / 20,477 -> 10,939 (22,223)
+//   u64+u32   2^25   2,221 ->  2,154  (2,575) /  1,451 ->  1,436  (2,398)
+//             2^26   4,265 ->  4,114  (4,984) /  3,946 ->  2,724  (4,661)
+//             2^27   8,280 ->  8,153  (9,788) /  7,629 ->  5,300  (9,145)
+//             2^28  16,315 -> 15,369 (19,484) / 15,041 ->  9,954 (18,210)
+//
+// 2^22 to 2^24 take 2 to 7 % more if they are counted level by level. 2^28 with SplitLarge 512x9x2 18,652 /
+// 11,533 (u64+u64) and 17,277 / 10,553 (u64+u32), 1024x9x1 19,091 / 11,542 and 17,822 / 10,653, 512x12x2 (as
+// above) 16,787 / 11,046 and 15,571 / 10,070 if the largest try parts first; up to 2^27 1 % more or less.
+//
 // All buckets of 2^24 u64+u64, AND of three, by ncu, threads x keys x blocks per multiprocessor; 1,024
 // records on average, in brackets what larger blocks had to sort: 256x9x4 807 (117), 256x9x3 745 (117),
 // 256x9x2 760 (117), 256x7x4 571 (354), 512x4x3 887 (210); 256x7x4 and then 512x9x2, from a sample twice as
 // large, 630 (77); of 2,048 512x9x2 938 (140).
-template <class Msd, class SplitSmall_, class SplitLarge_, uint32_t split_keys_, uint64_t split_from_>
+template <class Msd, class SplitSmall_, class SplitLarge_, class SplitLargest_, uint32_t split_keys_,
+          uint64_t split_from_, uint32_t bits_at_once_ = 14>
 struct SplittingMsd : Msd {
   using SplitSmall = SplitSmall_;
   using SplitLarge = SplitLarge_;
+  using SplitLargest = SplitLargest_;
   static constexpr bool splits = true;
   static constexpr uint32_t split_keys = split_keys_;
   static constexpr uint64_t split_from = split_from_;
+  static constexpr uint32_t bits_at_once = bits_at_once_;
 };
 
 /// Records without a row (1- and 2-byte keys) have no MSD sort. It begins above what the grid sort takes,
@@ -152,8 +172,8 @@ struct MsdRow<uint32_t, uint64_t> {
                            MsdLimits{.min_count = (1u << 21) + 1, .passed_bits = 24}>;
 };
 template <class Msd, uint64_t split_from>
-using TunedSplit = SplittingMsd<Msd, BucketSortPolicy<256, 7, 4, 16384>, BucketSortPolicy<512, 9, 2, 32768>,
-                                1024, split_from>;
+using TunedSplit = SplittingMsd<Msd, BucketSortPolicy<256, 7, 4, 16384>, BucketSortPolicy<512, 12, 2, 32768>,
+                                BucketSortPolicy<1024, 18, 1, 16384>, 1024, split_from>;
 template <>
 struct MsdRow<uint64_t, uint32_t> {
   using Policy =

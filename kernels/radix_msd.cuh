@@ -78,6 +78,11 @@ class MsdRun {
     if constexpr (Policy::deals)
       if (may_deal_) deal_even_keys();
     count_and_decide();
+    if constexpr (Policy::splits)
+      if (split_.suits && split_.by_level) {
+        choose();
+        count_split();
+      }
     partition_by_counts();
     finish_buckets();
     if constexpr (!with_values)
@@ -95,7 +100,7 @@ class MsdRun {
   void look_at_sample() const {
     using namespace survey_detail;
     const uint64_t count = arrays_.count;
-    const uint32_t places = max_places(with_values, split_bits_ != 0);
+    const uint32_t places = sampled_places();
     const Task<Bits> task{.keys = arrays_.keys_in,
                           .count = count,
                           .map = settings_.map,
@@ -113,19 +118,16 @@ class MsdRun {
                           .has_fine_pieces = !with_values && count >= Policy::limits.fine_from,
                           .asks_for_clumps = count >= Policy::limits.clumps_from && count < clumps_below,
                           .may_deal = may_deal_,
-                          .split_bits = split_bits_,
-                          .sample = CollectedSample<Bits>::in(workspace_.sample(), places)};
+                          .split_bits = split_.suits ? split_.bucket_bits : 0,
+                          .splits_by_level = split_.by_level,
+                          .sample = CollectedSample<Bits>::in(sample_memory(), places)};
     collect_sample(task, settings_.wanted, plan_, stream_);
     if (settings_.digest == nullptr)
       rearrange_as_guessed(arrays_.keys_in, arrays_.keys_out, arrays_.values_in, arrays_.values_out, count,
                            settings_.map, plan_, stream_);
     survey(task, settings_.digest_beside, plan_, workspace_.values.data(), stream_);
     if constexpr (Policy::splits)
-      if (split_bits_ != 0) {
-        const uint32_t size = splitters_detail::sampled(split_bits_);
-        choose_splitters(reinterpret_cast<Bits*>(task.sample.places), size, settings_.map,
-                         workspace_.splitters, plan_, stream_);
-      }
+      if (split_.suits && !split_.by_level) choose();
     if constexpr (!with_values)
       find_frequent_values(task, arrays_.keys_scratch, workspace_.sample_sizes.data(), plan_,
                            workspace_.values.data(), stream_);
@@ -152,36 +154,65 @@ class MsdRun {
                                 spans_.number, stream_);
   }
 
+  /// The places of the sample, and where it is collected. Splitters are chosen when the memory of the lists
+  /// has been used.
+  uint32_t sampled_places() const {
+    return split_.suits ? split_.template places<Bits>() : survey_detail::max_places(with_values);
+  }
+  std::byte* sample_memory() const {
+    return split_.suits ? reinterpret_cast<std::byte*>(arrays_.keys_scratch) : workspace_.sample();
+  }
+
   /// Makes the histogram of the buckets, chooses the method, and lists the buckets.
   void count_and_decide() const {
     // Crowded buckets of either class, and their parts, must suit the launch of the large ones.
     static_assert(Small::max_keys <= Large::max_keys && Small::parts <= Large::parts);
-    const BinCounts counts{.words = reinterpret_cast<unsigned long long*>(workspace_.counts.data()),
-                           .are_halves = arrays_.count >> 32 == 0};
     const BucketHistogramTask<Bits> histogram{.keys = arrays_.keys_in,
                                               .rest = arrays_.keys_scratch,
                                               .rest_counts = workspace_.rest_counts.data(),
                                               .count = arrays_.count,
                                               .span = spans_.keys,
                                               .map = settings_.map,
-                                              .counts = counts,
+                                              .counts = bucket_counts(),
                                               .span_counts = workspace_.span_counts.data()};
     count_bucket_sizes(histogram, spans_.number, plan_, stream_);
     if constexpr (Policy::splits)
-      if (split_bits_ != 0)
-        count_between_splitters(SplitHistogramTask<Bits>{.keys = arrays_.keys_in,
-                                                         .count = arrays_.count,
-                                                         .span = spans_.keys,
-                                                         .map = settings_.map,
-                                                         .splitters = workspace_.splitters.splitters.data(),
-                                                         .counts = counts,
-                                                         .span_counts = workspace_.span_counts.data()},
-                                spans_.number, static_cast<const MsdPlan<Bits>*>(plan_), stream_);
+      if (split_.suits && !split_.by_level) count_split();
+    decide(decision(), plan_, workspace_.expansion.data(), stream_);
+    if constexpr (!with_values)
+      counting_detail::expand(offsets_, 0, DeviceSpan<Bits>(arrays_.keys_out, arrays_.count), settings_.map,
+                              static_cast<const SortPlan<Bits>*>(workspace_.expansion.data()), stream_);
+  }
+
+  /// Chooses splitters, if no map divides the keys ...
+  void choose() const {
+    choose_splitters(reinterpret_cast<Bits*>(sample_memory()), split_, settings_.map, workspace_.splitters,
+                     workspace_.counts, plan_, stream_);
+  }
+  /// ... and counts the keys between them.
+  void count_split() const {
+    count_between_splitters(SplitHistogramTask<Bits>{.keys = arrays_.keys_in,
+                                                     .count = arrays_.count,
+                                                     .span = spans_.keys,
+                                                     .map = settings_.map,
+                                                     .splitters = workspace_.splitters.splitters.data(),
+                                                     .counts = bucket_counts(),
+                                                     .span_counts = workspace_.span_counts.data(),
+                                                     .offsets = workspace_.offsets.data()},
+                            spans_.number, plan_, stream_);
+  }
+
+  BinCounts bucket_counts() const {
+    return {.words = reinterpret_cast<unsigned long long*>(workspace_.counts.data()),
+            .are_halves = arrays_.count >> 32 == 0};
+  }
+
+  Decision decision(bool is_between_levels = false) const {
     const BucketClass class_by_values = counts_large_ ? large_buckets
                                         : takes_bits_ ? small_buckets
                                                       : bucket_classes;
     Decision decision{
-        .counts = counts,
+        .counts = bucket_counts(),
         .dealt_counts = {.words = reinterpret_cast<unsigned long long*>(workspace_.dealt_counts.data()),
                          .are_halves = false},
         .has_one_value = workspace_.splitters.has_one_value.data(),
@@ -195,15 +226,15 @@ class MsdRun {
                    .max_split = {}},
         .lists = {workspace_.lists.data()},
         .frequent_buckets = &listed_->buckets[0],
-        .frequent_starts = &listed_->starts[0]};
+        .frequent_starts = &listed_->starts[0],
+        .is_between_levels = is_between_levels};
     if constexpr (Policy::splits) {
       decision.limits.max_split[small_buckets] = Policy::SplitSmall::max_keys;
       decision.limits.max_split[large_buckets] = Policy::SplitLarge::max_keys;
+      decision.limits.max_split[few_valued_buckets] =
+          split_.by_level ? Policy::SplitLargest::max_keys : Large::max_keys;
     }
-    decide(decision, plan_, workspace_.expansion.data(), stream_);
-    if constexpr (!with_values)
-      counting_detail::expand(offsets_, 0, DeviceSpan<Bits>(arrays_.keys_out, arrays_.count), settings_.map,
-                              static_cast<const SortPlan<Bits>*>(workspace_.expansion.data()), stream_);
+    return decision;
   }
 
   /// Both levels of the partition, by counts.
@@ -224,7 +255,8 @@ class MsdRun {
                                     .map = settings_.map,
                                     .outgrows = outgrows_cache<Bits, Value>(arrays_.count)};
     partition<PartitionPolicy, 0>(task, stream_);
-    make_partition_jobs(task, workspace_.jobs.data(), workspace_.job_counts.data(), stream_);
+    make_partition_jobs(task, workspace_.jobs.data(), workspace_.job_counts.data(), bucket_counts(), stream_);
+    if (split_.suits && split_.by_level) decide(decision(true), plan_, workspace_.expansion.data(), stream_);
     partition<PartitionPolicy, 1>(task, stream_);
     if constexpr (leaves_narrow_pairs<Bits, Value>)
       if (leaves_narrow_) partition<PartitionPolicy, 1, NarrowKey<Bits>>(task, stream_);
@@ -239,9 +271,11 @@ class MsdRun {
         sort_narrow_pairs<Small>(bucket_task(narrow_pair_buckets, crowded_buckets), plan_, stream_);
     if constexpr (with_values) {
       if constexpr (Policy::splits)
-        if (split_bits_ != 0) {
+        if (split_.suits) {
           sort_class<typename Policy::SplitSmall, Crowded::only_digits>(small_buckets, crowded_buckets);
           sort_class<typename Policy::SplitLarge, Crowded::only_digits>(large_buckets, crowded_buckets);
+          if (split_.by_level)
+            sort_class<typename Policy::SplitLargest, Crowded::only_digits>(crowded_buckets, crowded_buckets);
         }
       sort_last<Large>();
     } else {
@@ -305,7 +339,7 @@ class MsdRun {
   bool takes_bits_ =
       !with_values && arrays_.count >= Policy::limits.sparse_from && !counts_large_ && !counts_larger_;
   bool counts_dense_ = takes_bits_ || counts_large_;
-  uint32_t split_bits_ = split_bits<Bits, Policy>(arrays_.count);
+  splitters_detail::SplitShape split_ = plan_split<Bits, Policy>(arrays_.count);
   bool leaves_narrow_ = leaves_narrow_pairs<Bits, Value> && arrays_.count >= Policy::limits.narrow_from;
   MsdPlan<Bits>* plan_ = workspace_.plan.data();
   const uint64_t* offsets_ = workspace_.offsets.data();

@@ -491,8 +491,9 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_per_multiprocessor)
     const __grid_constant__ PartitionTask<Bits, Value> task) {
   if (ptx::is_before_90()) return;
   ptx::wait_for_previous_launch();
-  if (level == 0 && blockIdx.x == 0 && threadIdx.x == 0)
-    task.plan->falls_back = task.plan->gives_up();  // the first kernel after the last decision
+  // The first kernel after the last decision. It may come between the levels.
+  if ((level == 0 || may_split<Bits, Value>)&&blockIdx.x == 0 && threadIdx.x == 0)
+    task.plan->falls_back = task.plan->gives_up();
   if (!task.plan->partitions_by_counts()) return;
   if (sizeof(Stored) < sizeof(Bits) && !task.plan->has_narrow) return;
   auto& shared = shared_memory<Shared<Bits, Value, Policy, level, Stored>>();

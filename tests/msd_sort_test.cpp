@@ -25,7 +25,12 @@ using FineMsd = MsdPolicy<
 
 /// As FineMsd, but crowded buckets are divided by splitters.
 using SplittingFine =
-    SplittingMsd<FineMsd, BucketSortPolicy<256, 1, 1, 16384>, BucketSortPolicy<256, 2, 1, 16384>, 64, 1>;
+    SplittingMsd<FineMsd, BucketSortPolicy<256, 1, 1, 16384>, BucketSortPolicy<256, 2, 1, 16384>,
+                 BucketSortPolicy<256, 4, 1, 16384>, 64, 1>;
+/// The same, but keys are counted level by level.
+using SplittingByLevel =
+    SplittingMsd<FineMsd, BucketSortPolicy<256, 1, 1, 16384>, BucketSortPolicy<256, 2, 1, 16384>,
+                 BucketSortPolicy<256, 4, 1, 16384>, 64, 1, 8>;
 
 // Each record type is sorted in one of `shares` distributions. The emulator has time for half of them, under
 // sanitizers for an eighth.
@@ -382,9 +387,12 @@ TEMPLATE_PRODUCT_TEST_CASE("crowded pairs are divided by splitters, whatever the
                        .in_place = turn % 2 != 0,
                        .digested = turn % 2 == 0,
                        .multiprocessors = 8};  // for the sample
+    const bool by_level = turn % 4 >= 2;
     ++turn;
-    const auto plan = msd_sort<Key, Value, SplittingFine>(keys, test);
+    const auto plan = by_level ? msd_sort<Key, Value, SplittingByLevel>(keys, test)
+                               : msd_sort<Key, Value, SplittingFine>(keys, test);
     CHECK((plan.is_split && !plan.falls_back));
+    CHECK((plan.counts_by_level != 0) == by_level);
   }
 }
 
@@ -405,6 +413,24 @@ TEMPLATE_PRODUCT_TEST_CASE("millions of crowded pairs are divided by splitters",
   }
 }
 #endif
+
+TEMPLATE_TEST_CASE("pairs whose crowd the survey missed are divided by splitters behind the histogram",
+                   "[device]", uint32_t, uint64_t) {
+  const uint64_t count = on_gpu ? 1'000'003 : 12'011;
+  std::mt19937_64 random(test_seed());
+  std::vector<int64_t> keys(count);
+  const std::vector<bool> is_sampled = keys_in_sampled_pairs(count);
+  for (uint64_t i = 0; i < count; ++i)
+    keys[i] = static_cast<int64_t>(is_sampled[i] || random() % 4 == 0 ? random() : random() % (1u << 20));
+  for (const bool in_place : {false, true}) {
+    if (!on_gpu && in_place != (sizeof(TestType) == 4)) continue;
+    const auto plan = msd_sort<int64_t, TestType, SplittingByLevel>(
+        keys, {.order = in_place ? Order::descending : Order::ascending,
+               .in_place = in_place,
+               .multiprocessors = 8});
+    CHECK((plan.is_split && !plan.falls_back));
+  }
+}
 
 TEST_CASE("pairs of few live digits are not divided by splitters", "[device]") {
   std::mt19937_64 random(test_seed());
