@@ -85,7 +85,7 @@ struct MsdWorkspace {
     workspace.share_with(dealing);
   }
 
-  /// The sample lies in the memory where buckets will be listed. (One for splitters lies in the scratch array.)
+  /// The sample lies in the memory where buckets will be listed, one for splitters in the scratch array.
   std::byte* sample() const {
     static_assert(survey_detail::CollectedSample<Bits>::bytes(survey_detail::max_places(with_values)) <=
                   BucketLists::entries * sizeof(ListedBucket));

@@ -404,13 +404,19 @@ TEMPLATE_PRODUCT_TEST_CASE("millions of crowded pairs are divided by splitters",
   using Policy = TunedMsd<BitsOf<Key>, Value>;
   std::mt19937_64 random(test_seed());
   uint32_t turn = sizeof(Value);
+  const auto sort = [&](const char* distribution, uint64_t least) {
+    return msd_sort<Key, Value, Policy>(
+        make_keys<Key>(distribution, least + random() % 1'000, test_seed()),
+        {.order = ++turn % 2 == 0 ? Order::descending : Order::ascending, .in_place = turn % 3 == 0});
+  };
   for (const char* const distribution : {"and3", "and5", "zipf-hashed", "ipv4"}) {
     if (!find_distribution(distribution)->suits(key_type_of<Key>())) continue;
-    const auto plan = msd_sort<Key, Value, Policy>(
-        make_keys<Key>(distribution, Policy::split_from + random() % 1'000, test_seed()),
-        {.order = ++turn % 2 == 0 ? Order::descending : Order::ascending, .in_place = turn % 3 == 0});
+    const auto plan = sort(distribution, Policy::split_from);
     if (std::string(distribution) == "and3") CHECK((plan.is_split && !plan.falls_back));
   }
+  // Counted by level: with a small sample, and with a larger one.
+  const auto plan = sort(sizeof(Value) == 8 ? "and3" : "and5", (1u << (sizeof(Value) == 8 ? 24 : 25)) + 1);
+  CHECK((plan.counts_by_level && !plan.falls_back));
 }
 #endif
 
@@ -429,6 +435,22 @@ TEMPLATE_TEST_CASE("pairs whose crowd the survey missed are divided by splitters
                .in_place = in_place,
                .multiprocessors = 8});
     CHECK((plan.is_split && !plan.falls_back));
+  }
+}
+
+TEMPLATE_TEST_CASE("pairs whose crowd the splitters' sample missed, too, are left to another sort",
+                   "[device]", uint32_t, uint64_t) {
+  const uint64_t count = on_gpu ? 300'007 : 50'021;
+  std::mt19937_64 random(test_seed());
+  std::vector<uint64_t> keys(count);
+  const uint32_t places = splitters_detail::split_shape<SplittingByLevel>(count).places<uint64_t>();
+  const std::vector<bool> is_sampled = sampled_keys<uint64_t>(count, places);
+  for (uint64_t i = 0; i < count; ++i) keys[i] = is_sampled[i] ? random() : random() % (1u << 20);
+  for (const bool in_place : {false, true}) {
+    if (!on_gpu && in_place != (sizeof(TestType) == 4)) continue;
+    const auto plan =
+        msd_sort<uint64_t, TestType, SplittingByLevel>(keys, {.in_place = in_place, .multiprocessors = 8});
+    CHECK((plan.is_split && plan.falls_back));
   }
 }
 
