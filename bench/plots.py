@@ -66,12 +66,11 @@ def draw_plots(cases: list[Case], folder: pathlib.Path) -> list[pathlib.Path]:
         fitting = [case for case in cases if case.matches(wanted)]
         if not fitting:
             continue
-        # A plot shows one machine, the one with most cases.
-        machines = collections.Counter(machine_of(case.run, backend) for case in fitting)
-        wanted["machine"] = machines.most_common(1)[0][0]
+        # A plot shows one machine, the one that was measured last.
+        machine = wanted["machine"] = machine_of(fitting[-1].run, backend)
         by_size = select(cases, ["n"], {**wanted, "distribution": "uniform"})
         if len(by_size) >= ENOUGH:
-            figure = curves(by_size, f"{key_type}, uniform, {backend}")
+            figure = curves(by_size, f"{key_type}, uniform, {machine}")
             paths.append(save(figure, folder, f"throughput-{backend}-{key_type}"))
         # The size at which most distributions were measured.
         sizes = collections.Counter(
@@ -80,7 +79,7 @@ def draw_plots(cases: list[Case], folder: pathlib.Path) -> list[pathlib.Path]:
         size = max(sizes, key=lambda n: (sizes[n], n))
         by_distribution = select(cases, ["distribution"], {**wanted, "n": str(size)})
         if len(by_distribution) >= ENOUGH:
-            figure = bars(by_distribution, f"{key_type}, {shown('n', size)} keys, {backend}")
+            figure = bars(by_distribution, f"{key_type}, {shown('n', size)} keys, {machine}")
             paths.append(save(figure, folder, f"distributions-{backend}-{key_type}"))
     return paths
 
