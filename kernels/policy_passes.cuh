@@ -153,12 +153,12 @@ inline constexpr uint64_t min_second_count = 2'000;
 #endif
 
 /// Keys of one portion of a onesweep pass, before rounding to a whole number of tiles. Their counts must fit
-/// the 30 bits of a look-back status, and the statuses of its tiles must fit 54 MiB. So 2^28 keys are one
+/// the 30 bits of a look-back status, and the statuses of its tiles must fit 53 MiB. So 2^28 keys are one
 /// portion, except pairs of 16 bytes. (A second portion with few keys costs 3 to 5 % of a sort, because its
 /// unused rows have to be marked, too.)
 template <class Policy>
 inline constexpr uint64_t onesweep_portion = std::min<uint64_t>((uint64_t{1} << 28) + Policy::tile - 1,
-                                                                (54u << 10) * Policy::tile);
+                                                                (53u << 10) * Policy::tile);
 
 /// counting_sort.cuh, wide_counters.cuh.
 struct CountingPolicy {

@@ -77,6 +77,7 @@ struct SplitShape {
 template <class Msd>
 constexpr SplitShape split_shape(uint64_t count) {
   if constexpr (Msd::splits) {
+    static_assert(Msd::bits_at_once <= max_bits_at_once);
     const uint32_t bits =
         std::clamp(msd_bucket_bits(count, Msd::split_keys), min_bucket_bits, max_bucket_bits);
     const bool by_level = bits > Msd::bits_at_once;
