@@ -3,7 +3,7 @@
 //
 //     keys     [..|..|..|..|..|..|..|..|..]
 //     samples   ab       ab       ab          4,096 pairs of neighbours at equal distances: order, range, values
-//     places    ----     ----     ----        8,192 to 131,072 sectors at equal distances: a map's pieces, splitters
+//     places    ----     ----     ----        8,192 to 262,144 sectors at equal distances: a map's pieces, splitters
 #pragma once
 
 #include "core/key_bits.hpp"

@@ -492,8 +492,8 @@ __global__ __launch_bounds__(Policy::threads, Policy::blocks_per_multiprocessor)
   if (ptx::is_before_90()) return;
   ptx::wait_for_previous_launch();
   // The first kernel after the last decision. It may come between the levels.
-  if ((level == 0 || may_split<Bits, Value>)&&blockIdx.x == 0 && threadIdx.x == 0)
-    task.plan->falls_back = task.plan->gives_up();
+  constexpr bool may_be_first = level == 0 || may_split<Bits, Value>;
+  if (may_be_first && blockIdx.x == 0 && threadIdx.x == 0) task.plan->falls_back = task.plan->gives_up();
   if (!task.plan->partitions_by_counts()) return;
   if (sizeof(Stored) < sizeof(Bits) && !task.plan->has_narrow) return;
   auto& shared = shared_memory<Shared<Bits, Value, Policy, level, Stored>>();

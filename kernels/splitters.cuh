@@ -51,7 +51,7 @@ inline constexpr uint32_t max_bits_at_once = 14;
 /// bucket may have a multiple of the mean: with eight sampled keys per bucket, one of 65,536 has 6 times as
 /// many with a probability below 10^-7. With sixteen, a value with so few of them that it shares its bucket
 /// still hardly ever has 4.5 times the mean. (If the four neighbours of a place are alike, there are only two
-/// or four. Then 2^24 pairs have a bucket that is too large in one of 10^5 sorts, and 2^28 in one of five;
+/// or four. Then 2^24 pairs have a bucket that is too large in one of 10^5 sorts, and 2^28 in two of three;
 /// they go by digits.)
 struct SplitShape {
   uint32_t bucket_bits = 0;
@@ -97,10 +97,10 @@ template <class Bits>
 using SampleSort = SmallGridSort<Bits, NoValue>;
 template <class Bits>
 using LargeSampleSort = MiddleGridSort<Bits, NoValue>;
-/// Whether the larger one is needed.
+/// Whether the larger one is needed on the current device.
 template <class Bits>
-constexpr bool is_large_sample(uint32_t size) {
-  return size > max_in_grid<SampleSort<Bits>>;
+bool is_large_sample(uint32_t size) {
+  return size > grid_capacity<Bits, NoValue, SampleSort<Bits>>();
 }
 
 }  // namespace splitters_detail
@@ -111,10 +111,8 @@ splitters_detail::SplitShape plan_split(uint64_t count) {
   using namespace splitters_detail;
   SplitShape shape = split_shape<Msd>(count);
   if constexpr (Msd::splits) {
-    const uint64_t capacity = is_large_sample<Bits>(shape.sampled)
-                                  ? grid_capacity<Bits, NoValue, LargeSampleSort<Bits>>()
-                                  : grid_capacity<Bits, NoValue, SampleSort<Bits>>();
-    shape.suits = shape.suits && shape.sampled <= capacity;
+    shape.suits = shape.suits && (!is_large_sample<Bits>(shape.sampled) ||
+                                  shape.sampled <= grid_capacity<Bits, NoValue, LargeSampleSort<Bits>>());
   }
   return shape;
 }

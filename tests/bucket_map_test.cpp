@@ -316,7 +316,7 @@ TEMPLATE_TEST_CASE(
 
 TEST_CASE("a sample's places are all there, and the first ones as far from each other as all", "") {
   using namespace survey_detail;
-  for (const uint32_t places : {places_per_round, piece_places, fine_piece_places}) {
+  for (const uint32_t places : {places_per_round, piece_places, fine_piece_places, 8 * fine_piece_places}) {
     const CollectedSample<uint32_t> sample{nullptr, nullptr, places};
     for (uint32_t first = places_per_round; first <= places; first *= 2) {
       INFO("the first " << first << " of " << places);

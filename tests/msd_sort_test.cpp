@@ -371,8 +371,8 @@ TEMPLATE_PRODUCT_TEST_CASE("crowded pairs are divided by splitters, whatever the
   for (const char* const distribution : {"and3", "and5"}) {
     if (!on_gpu && turn != 8 / sizeof(Value)) continue;  // the sample alone takes the emulator a long time
     const bool by_level = turn % 4 >= 2;
-    // On a GPU, some buckets are for large blocks, too.
-    const uint64_t count = !on_gpu ? 12'011 : by_level ? 2'700'003 : 1'000'003;
+    // On a GPU, some buckets are for large blocks, too, and the larger sample is sixteen keys per bucket.
+    const uint64_t count = !on_gpu ? 12'011 : by_level ? 4'700'003 : 1'000'003;
     std::vector<Key> keys = make_keys<Key>(distribution, count, test_seed());
     std::mt19937_64 random(test_seed());
     // Some values have a tenth of the keys each, among them the lowest and the highest value. No block sorts
@@ -433,6 +433,7 @@ TEMPLATE_TEST_CASE("pairs whose crowd the survey missed are divided by splitters
     const auto plan = msd_sort<int64_t, TestType, SplittingByLevel>(
         keys, {.order = in_place ? Order::descending : Order::ascending,
                .in_place = in_place,
+               .digested = in_place,
                .multiprocessors = 8});
     CHECK((plan.is_split && !plan.falls_back));
   }
