@@ -191,15 +191,18 @@ class MsdRun {
   }
   /// ... and counts the keys between them.
   void count_split() const {
-    count_between_splitters(SplitHistogramTask<Bits>{.keys = arrays_.keys_in,
-                                                     .count = arrays_.count,
-                                                     .span = spans_.keys,
-                                                     .map = settings_.map,
-                                                     .splitters = workspace_.splitters.splitters.data(),
-                                                     .counts = bucket_counts(),
-                                                     .span_counts = workspace_.span_counts.data(),
-                                                     .offsets = workspace_.offsets.data()},
-                            spans_.number, plan_, stream_);
+    count_between_splitters(
+        SplitHistogramTask<Bits>{.keys = arrays_.keys_in,
+                                 .count = arrays_.count,
+                                 .span = spans_.keys,
+                                 .map = settings_.map,
+                                 .splitters = workspace_.splitters.splitters.data(),
+                                 .counts = bucket_counts(),
+                                 .span_counts = workspace_.span_counts.data(),
+                                 .offsets = workspace_.offsets.data(),
+                                 .has_one_value = workspace_.splitters.has_one_value.data(),
+                                 .max_keys = Policy::SplitLargest::max_keys},
+        spans_.number, plan_, stream_);
   }
 
   BinCounts bucket_counts() const {

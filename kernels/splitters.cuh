@@ -138,9 +138,11 @@ struct SplitHistogramTask {
   uint64_t span;  // keys per block
   KeyMap<Bits> map;
   const Bits* splitters;
-  BinCounts counts;       // by bucket, unless keys are counted by level
-  uint32_t* span_counts;  // by block and parent
-  uint64_t* offsets;      // by bucket; if keys are counted by level, of each parent's first one
+  BinCounts counts;              // by bucket, unless keys are counted by level
+  uint32_t* span_counts;         // by block and parent
+  uint64_t* offsets;             // by bucket; if keys are counted by level, of each parent's first one
+  const uint8_t* has_one_value;  // by bucket
+  uint32_t max_keys;             // of a bucket that has several values
 };
 
 namespace splitters_detail {
@@ -217,10 +219,21 @@ struct HistogramShared {
   uint64_t warp_sums[histogram_threads / warp_threads];
 };
 
-/// Finds where the parents begin. Called by the last block, when all spans are counted.
+/// Whether one of a parent's children must be too large.
+template <class Bits>
+__device__ __forceinline__ bool overruns(const SplitHistogramTask<Bits>& task, uint32_t parent, uint64_t keys,
+                                         uint32_t children) {
+  if (keys <= uint64_t{children} * task.max_keys) return false;
+  for (uint32_t child = 0; child < children; ++child)
+    if (task.has_one_value[parent * children + child] != 0) return false;
+  return true;
+}
+
+/// Finds where the parents begin, and whether there is one that the sample has missed. Called by the last
+/// block, when all spans are counted.
 template <class Bits>
 __device__ __forceinline__ void place_parents(HistogramShared<Bits>& shared,
-                                              const SplitHistogramTask<Bits>& task, uint32_t bucket_bits) {
+                                              const SplitHistogramTask<Bits>& task, MsdPlan<Bits>& plan) {
   constexpr uint32_t parts = histogram_threads / msd_digits;  // of the spans
   const uint32_t parent = threadIdx.x % msd_digits;
   uint64_t keys = 0;
@@ -234,7 +247,10 @@ __device__ __forceinline__ void place_parents(HistogramShared<Bits>& shared,
     of_parent += shared.keys[part * msd_digits + parent];
   uint64_t total = 0;
   const uint64_t start = block_exclusive_sum<histogram_threads>(of_parent, shared.warp_sums, total);
-  if (threadIdx.x < msd_digits) task.offsets[parent << (bucket_bits - msd_digit_bits)] = start;
+  if (threadIdx.x >= msd_digits) return;
+  const uint32_t children = 1u << (plan.bucket_bits - msd_digit_bits);
+  task.offsets[parent * children] = start;
+  if (overruns(task, parent, of_parent, children)) atomicOr(&plan.has_too_large, 1u);
 }
 
 template <class Bits>
@@ -277,7 +293,7 @@ __global__ __launch_bounds__(histogram_threads) void histogram_kernel(SplitHisto
     task.counts.add_all(1u << bits, histogram_threads,
                         [&](uint32_t bucket) { return shared.counts[bucket]; });
   else if (completes(plan->counted_spans, 1, gridDim.x))
-    place_parents(shared, task, plan->bucket_bits);
+    place_parents(shared, task, *plan);
 }
 
 }  // namespace splitters_detail
