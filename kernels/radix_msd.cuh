@@ -79,7 +79,7 @@ class MsdRun {
       if (may_deal_) deal_even_keys();
     count_and_decide();
     if constexpr (Policy::splits)
-      if (split_.suits && split_.by_level) {
+      if (split_.by_level) {
         choose();
         count_split();
       }
@@ -118,7 +118,7 @@ class MsdRun {
                           .has_fine_pieces = !with_values && count >= Policy::limits.fine_from,
                           .asks_for_clumps = count >= Policy::limits.clumps_from && count < clumps_below,
                           .may_deal = may_deal_,
-                          .split_bits = split_.suits ? split_.bucket_bits : 0,
+                          .split_bits = split_.bucket_bits,
                           .splits_by_level = split_.by_level,
                           .sample = CollectedSample<Bits>::in(sample_memory(), places)};
     collect_sample(task, settings_.wanted, plan_, stream_);
@@ -259,7 +259,7 @@ class MsdRun {
                                     .outgrows = outgrows_cache<Bits, Value>(arrays_.count)};
     partition<PartitionPolicy, 0>(task, stream_);
     make_partition_jobs(task, workspace_.jobs.data(), workspace_.job_counts.data(), bucket_counts(), stream_);
-    if (split_.suits && split_.by_level) decide(decision(true), plan_, workspace_.expansion.data(), stream_);
+    if (split_.by_level) decide(decision(true), plan_, workspace_.expansion.data(), stream_);
     partition<PartitionPolicy, 1>(task, stream_);
     if constexpr (leaves_narrow_pairs<Bits, Value>)
       if (leaves_narrow_) partition<PartitionPolicy, 1, NarrowKey<Bits>>(task, stream_);

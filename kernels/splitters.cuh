@@ -105,16 +105,17 @@ bool is_large_sample(uint32_t size) {
 
 }  // namespace splitters_detail
 
-/// The same for the current device. Records that it does not suit are left to other methods.
+/// The same for the current device, or nothing: records that it does not suit are left to other methods.
 template <class Bits, class Msd>
 splitters_detail::SplitShape plan_split(uint64_t count) {
   using namespace splitters_detail;
-  SplitShape shape = split_shape<Msd>(count);
   if constexpr (Msd::splits) {
-    shape.suits = shape.suits && (!is_large_sample<Bits>(shape.sampled) ||
-                                  shape.sampled <= grid_capacity<Bits, NoValue, LargeSampleSort<Bits>>());
+    const SplitShape shape = split_shape<Msd>(count);
+    const bool can_sort = !is_large_sample<Bits>(shape.sampled) ||
+                          shape.sampled <= grid_capacity<Bits, NoValue, LargeSampleSort<Bits>>();
+    if (shape.suits && can_sort) return shape;
   }
-  return shape;
+  return {};
 }
 
 /// Device memory for sorting a sample, and for the splitters. Need not be cleared.

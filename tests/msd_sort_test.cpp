@@ -24,13 +24,13 @@ using FineMsd = MsdPolicy<
     MsdLimits{.bucket_keys = 32, .min_count = 1, .fine_from = 1, .clumps_from = 1, .passed_bits = 0}>;
 
 /// As FineMsd, but crowded buckets are divided by splitters.
-using SplittingFine =
+template <uint32_t bits_at_once>
+using Splitting =
     SplittingMsd<FineMsd, BucketSortPolicy<256, 1, 1, 16384>, BucketSortPolicy<256, 2, 1, 16384>,
-                 BucketSortPolicy<256, 4, 1, 16384>, 64, 1>;
+                 BucketSortPolicy<256, 4, 1, 16384>, 64, 1, bits_at_once>;
+using SplittingFine = Splitting<14>;
 /// The same, but keys are counted level by level.
-using SplittingByLevel =
-    SplittingMsd<FineMsd, BucketSortPolicy<256, 1, 1, 16384>, BucketSortPolicy<256, 2, 1, 16384>,
-                 BucketSortPolicy<256, 4, 1, 16384>, 64, 1, 8>;
+using SplittingByLevel = Splitting<8>;
 
 // Each record type is sorted in one of `shares` distributions. The emulator has time for half of them, under
 // sanitizers for a twelfth. The seed says for which.
