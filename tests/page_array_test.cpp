@@ -3,11 +3,16 @@
 #include "core/page_array.hpp"
 
 #include "catch.hpp"
+#include "core/error.hpp"
 #include "core/growing_buffer.hpp"
 #include "core/pages.hpp"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <cstdint>
+#include <fstream>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -21,6 +26,29 @@ bool is_zero(const PageArray& array) {
   return std::all_of(array.data(), array.data() + array.size(),
                      [](std::byte b) { return b == std::byte{0}; });
 }
+
+/// Lets the process map so many bytes more than it has, as long as the object exists.
+class LimitedMemory {
+ public:
+  explicit LimitedMemory(size_t bytes) {
+    std::ifstream status("/proc/self/status");
+    std::string word;
+    while (status >> word && word != "VmSize:") {
+    }
+    size_t kibibytes = 0;
+    REQUIRE(status >> kibibytes);
+    REQUIRE(::getrlimit(RLIMIT_AS, &before_) == 0);
+    rlimit less = before_;
+    less.rlim_cur = kibibytes * 1024 + bytes;
+    REQUIRE(::setrlimit(RLIMIT_AS, &less) == 0);
+  }
+  LimitedMemory(const LimitedMemory&) = delete;
+  LimitedMemory& operator=(const LimitedMemory&) = delete;
+  ~LimitedMemory() { ::setrlimit(RLIMIT_AS, &before_); }
+
+ private:
+  rlimit before_{};
+};
 
 }  // namespace
 
@@ -56,6 +84,24 @@ TEST_CASE("pages that are made ahead leave every other byte alone") {
   CHECK(std::all_of(array.data(), array.data() + huge_page, [](std::byte b) { return b == std::byte{9}; }));
   CHECK(std::all_of(array.data() + huge_page, array.data() + array.size(),
                     [](std::byte b) { return b == std::byte{0}; }));
+}
+
+TEST_CASE("a growing buffer that may not double takes what it needs, or keeps what it has") {
+  GrowingBuffer buffer;
+  constexpr size_t mebibyte = 1 << 20;
+  std::ranges::fill(buffer.room(8 * mebibyte), std::byte{7});
+  buffer.commit(8 * mebibyte);
+  {
+    const LimitedMemory limited(2 * mebibyte);
+    CHECK(buffer.room(mebibyte).size() >= mebibyte);
+    CHECK(buffer.room(mebibyte).size() < 2 * mebibyte);
+    CHECK_THROWS_AS(buffer.room(4 * mebibyte), Error);
+  }
+  std::ranges::fill(buffer.room(mebibyte).first(mebibyte), std::byte{7});
+  buffer.commit(mebibyte);
+  CHECK(buffer.room(4 * mebibyte).size() >= 4 * mebibyte);
+  CHECK(buffer.size() == 9 * mebibyte);
+  CHECK(std::ranges::all_of(buffer.bytes(), [](std::byte b) { return b == std::byte{7}; }));
 }
 
 TEST_CASE("a growing buffer keeps its content, and gives back only whole pages") {
