@@ -87,6 +87,8 @@ TEST_CASE("pages that are made ahead leave every other byte alone") {
 }
 
 TEST_CASE("a growing buffer that may not double takes what it needs, or keeps what it has") {
+  // The library that imitates large pages moves a buffer by copying it, for which there is no room here.
+  if (system_page_bytes() > 4096) return;
   GrowingBuffer buffer;
   constexpr size_t mebibyte = 1 << 20;
   std::ranges::fill(buffer.room(8 * mebibyte), std::byte{7});
