@@ -10,6 +10,7 @@
 #include "io/spill_space.hpp"
 #include "io/stop_event.hpp"
 #include "io/temporary_files.hpp"
+#include "resource_limit.hpp"
 #include "temporary_folder.hpp"
 
 #include <fcntl.h>
@@ -17,7 +18,6 @@
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
@@ -484,18 +484,14 @@ TEST_CASE("space beyond any file's length is refused, not wrapped around") {
 TEST_CASE("a temporary file that cannot be made says why, with a name or without") {
   const TemporaryFolder folder;
   for (const bool anonymous : {true, false}) {
-    rlimit before{};
-    REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
-    const rlimit none{0, before.rlim_max};
-    REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
     // Looked at only when there are descriptors again, which UBSan wants to look at an object's type.
     std::exception_ptr failure;
     try {
+      const ResourceLimit none(RLIMIT_NOFILE, 0);
       const SpillFile file(folder.path(), Caching::bypass, anonymous);
     } catch (...) {
       failure = std::current_exception();
     }
-    ::setrlimit(RLIMIT_NOFILE, &before);
     REQUIRE(failure);
     CHECK_THROWS_WITH(std::rethrow_exception(failure), ContainsSubstring("Too many open files"));
   }

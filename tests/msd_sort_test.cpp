@@ -66,7 +66,7 @@ TEMPLATE_PRODUCT_TEST_CASE("the MSD sort is right or says that it is not the one
                                            .in_place = kind % 3 == 0,
                                            .digested = kind % 5 < 2});
     INFO(distribution.name);
-    // Of a few thousand doubles, one bucket may have more than a block of the emulator's sorts.
+    // Of a few thousand floats, one bucket may have more than a block of the emulator's sorts.
     if (!on_gpu && std::is_floating_point_v<Key>) continue;
     if (std::ranges::find(never_left, distribution.name) != std::end(never_left)) CHECK(!plan.falls_back);
   }

@@ -6,8 +6,7 @@
 #include "core/error.hpp"
 #include "core/growing_buffer.hpp"
 #include "core/pages.hpp"
-
-#include <sys/resource.h>
+#include "resource_limit.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -27,28 +26,16 @@ bool is_zero(const PageArray& array) {
                      [](std::byte b) { return b == std::byte{0}; });
 }
 
-/// Lets the process map so many bytes more than it has, as long as the object exists.
-class LimitedMemory {
- public:
-  explicit LimitedMemory(size_t bytes) {
-    std::ifstream status("/proc/self/status");
-    std::string word;
-    while (status >> word && word != "VmSize:") {
-    }
-    size_t kibibytes = 0;
-    REQUIRE(status >> kibibytes);
-    REQUIRE(::getrlimit(RLIMIT_AS, &before_) == 0);
-    rlimit less = before_;
-    less.rlim_cur = kibibytes * 1024 + bytes;
-    REQUIRE(::setrlimit(RLIMIT_AS, &less) == 0);
+/// The address space that the process has.
+size_t mapped_bytes() {
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  while (status >> word && word != "VmSize:") {
   }
-  LimitedMemory(const LimitedMemory&) = delete;
-  LimitedMemory& operator=(const LimitedMemory&) = delete;
-  ~LimitedMemory() { ::setrlimit(RLIMIT_AS, &before_); }
-
- private:
-  rlimit before_{};
-};
+  size_t kibibytes = 0;
+  REQUIRE(status >> kibibytes);
+  return kibibytes * 1024;
+}
 
 }  // namespace
 
@@ -94,7 +81,7 @@ TEST_CASE("a growing buffer that may not double takes what it needs, or keeps wh
   std::ranges::fill(buffer.room(8 * mebibyte), std::byte{7});
   buffer.commit(8 * mebibyte);
   {
-    const LimitedMemory limited(2 * mebibyte);
+    const ResourceLimit limit(RLIMIT_AS, mapped_bytes() + 2 * mebibyte);
     CHECK(buffer.room(mebibyte).size() >= mebibyte);
     CHECK(buffer.room(mebibyte).size() < 2 * mebibyte);
     CHECK_THROWS_AS(buffer.room(4 * mebibyte), Error);

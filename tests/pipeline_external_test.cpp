@@ -7,11 +7,11 @@
 #include "oracle.hpp"
 #include "pipeline/external_sort.hpp"
 #include "pipeline/run_store.hpp"
+#include "resource_limit.hpp"
 #include "sort_file_fixture.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -49,23 +49,6 @@ SortEnvironment cpu_environment() {
 SortFileOptions with_memory(Bytes memory, Order order = Order::ascending) {
   return {.where = {.threads = 2}, .memory = {.memory = memory}, .order = order, .overwrite = true};
 }
-
-/// No file may become longer than `bytes` while this exists.
-class LimitedFiles {
- public:
-  explicit LimitedFiles(uint64_t bytes) {
-    std::signal(SIGXFSZ, SIG_IGN);
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit less{bytes, before_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &less);
-  }
-  LimitedFiles(const LimitedFiles&) = delete;
-  LimitedFiles& operator=(const LimitedFiles&) = delete;
-  ~LimitedFiles() { ::setrlimit(RLIMIT_FSIZE, &before_); }
-
- private:
-  rlimit before_{};
-};
 
 /// Returns the keys sorted, each once.
 std::vector<uint64_t> different(std::vector<uint64_t> keys) {
@@ -366,7 +349,8 @@ TEST_CASE("the space of all passes is what the plan says, and is taken before th
   options.progress = [&](Phase phase, uint64_t done, uint64_t) { read += phase == Phase::runs ? done : 0; };
   // There is only one temporary file, so the limit on files is its disk.
   const auto sort_within = [&](Bytes space) {
-    const LimitedFiles limit(space.value);
+    std::signal(SIGXFSZ, SIG_IGN);
+    const ResourceLimit limit(RLIMIT_FSIZE, space.value);
     return sort_file_with(cpu_environment(), folder / "in.u64", folder / "out", options);
   };
   CHECK_THROWS_WITH(sort_within(Bytes{said.value - 1}), ContainsSubstring("File too large"));
@@ -402,7 +386,8 @@ TEST_CASE("a merge of more inputs than are merged at once takes its space before
   CHECK(plan.passes == 3);
   CHECK(plan.temporary.value >= 2 * (has_values ? 12 : 4) * all.size());
   options.plan_only = false;
-  const LimitedFiles limit(plan.temporary.value);
+  std::signal(SIGXFSZ, SIG_IGN);
+  const ResourceLimit limit(RLIMIT_FSIZE, plan.temporary.value);
   sort_files_with(cpu_environment(), inputs, folder / "out", options);
   const auto merged = read_keys<uint32_t>(folder / "out");
   if (has_values)
