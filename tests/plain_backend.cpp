@@ -134,7 +134,8 @@ class PlainSession : public SortSession {
   template <class Bits>
   void spoil(std::vector<Bits>& bits) const {
     const size_t middle = bits.size() / 2;
-    switch (fault_) {
+    const bool wants_two = fault_ == Fault::doubles_key || fault_ == Fault::swaps_neighbours;
+    switch (wants_two && bits.size() < 2 ? Fault::flips_bit : fault_) {
       case Fault::drops_key:  // a zero slips in at the front: still in order
         std::shift_right(bits.begin(), bits.begin() + static_cast<ptrdiff_t>(middle), 1);
         bits[0] = 0;
