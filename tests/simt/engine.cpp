@@ -88,7 +88,6 @@ void Engine::start_block(Block& block) {
   }
   for (uint32_t t = 0; t < block.threads; ++t) {
     Thread& thread = block.thread[t];
-    if (!thread.fiber.started()) thread.fiber.start(&Engine::thread_main, t + block.slot * 7);
     thread.block = &block;
     thread.index = {t % grid_.block.x, t / grid_.block.x % grid_.block.y, t / grid_.block.x / grid_.block.y};
     thread.warp = static_cast<uint8_t>(t / Schedule::lanes);
@@ -112,8 +111,28 @@ void Engine::finish_block(Block& block) {
 }
 
 // A fiber outlives its thread. It runs one thread after the other, whatever block or launch they belong to.
-void Engine::thread_main() {
-  for (;;) the_engine.cross_to(the_engine.run_thread());
+void Engine::fiber_main() {
+  for (;;) the_engine.hand_over(the_engine.run_thread());
+}
+
+// The thread on this fiber is over. `next` gets the fiber if it has none.
+void Engine::hand_over(Thread& next) {
+  Thread& self = *current_;
+  continue_as(next);
+  if (&next == &self) return;  // it has become another block's thread
+  if (!next.fiber) {
+    next.fiber = std::move(self.fiber);
+    return;
+  }
+  idle_fibers_.push_back(std::move(self.fiber));
+  Fiber::switch_to(idle_fibers_.back(), next.fiber);
+}
+
+Fiber Engine::take_fiber() {
+  if (idle_fibers_.empty()) return Fiber(&Engine::fiber_main, fibers_++);
+  Fiber fiber = std::move(idle_fibers_.back());
+  idle_fibers_.pop_back();
+  return fiber;
 }
 
 Thread& Engine::run_thread() {

@@ -28,7 +28,7 @@ enum class Part : uint8_t { reads, acts };
 enum class State : uint8_t { at_collective, at_barrier, polling, set_aside, exited };
 
 struct alignas(64) Thread {
-  // A switch touches only the first cache line.
+  // A switch touches only the first cache line. There is a fiber only while the thread is inside the kernel.
   Fiber fiber;
   Block* block = nullptr;
   // Where it waits or was last switched out, for the report.
@@ -117,6 +117,7 @@ struct Grid {
 
 class Engine {
  public:
+  Engine() { host_.fiber = Fiber::of_caller(); }
   void run(const Grid& grid, Session& session);
 
   uint64_t meet_warp(Collective kind, unsigned operand_bytes, uint32_t mask, uint64_t value,
@@ -154,8 +155,10 @@ class Engine {
     return thread.index.x == 0 && thread.index.y == 0 && thread.index.z == 0;
   }
 
-  [[noreturn]] static void thread_main();
+  [[noreturn]] static void fiber_main();
   Thread& run_thread();
+  void hand_over(Thread& next);
+  Fiber take_fiber();
   void finish_copies(Thread& thread);
   void require_wait_for_launch(const Thread& thread);
   void leave(Thread& thread);
@@ -167,6 +170,7 @@ class Engine {
 
   void count_step();
   Thread& pick();
+  void continue_as(Thread& next);
   void cross_to(Thread& next);
   void give_way();
   void wait(State state);
@@ -202,6 +206,9 @@ class Engine {
   uint64_t polled_addresses_ = 0;
   bool abandoning_ = false;
   std::exception_ptr failure_;
+  // Those that no thread has. The one that was used last is used next, as its stack is in the caches.
+  std::vector<Fiber> idle_fibers_;
+  size_t fibers_ = 0;
   // The host's stack; current_ is null while no kernel runs.
   Thread host_;
   Thread* current_ = nullptr;

@@ -6,15 +6,18 @@
 
 namespace simt {
 
+[[gnu::always_inline]] inline void Engine::continue_as(Thread& next) {
+  current_ = &next;
+  if (next.block == nullptr) return;
+  threadIdx = next.index;
+  blockIdx = next.block->position;
+}
+
 [[gnu::always_inline]] inline void Engine::cross_to(Thread& next) {
   Thread& self = *current_;
-  // Set even for the same fiber, which may have become another block's thread.
-  if (next.block != nullptr) {
-    threadIdx = next.index;
-    blockIdx = next.block->position;
-  }
   if (&next == &self) return;
-  current_ = &next;
+  continue_as(next);
+  if (!next.fiber) next.fiber = take_fiber();
   Fiber::switch_to(self.fiber, next.fiber);
 }
 

@@ -23,8 +23,13 @@ Fiber::Stack::~Stack() {
   if (mapping != nullptr) munmap(mapping, stack_size);
 }
 
-Fiber::Fiber() : stack_(std::make_unique<Stack>()) {}
 Fiber::~Fiber() = default;
+
+Fiber Fiber::of_caller() {
+  Fiber caller;
+  caller.stack_ = std::make_unique<Stack>();
+  return caller;
+}
 
 void Fiber::enter(boost::context::detail::transfer_t transfer) {
   Fiber* const self = static_cast<Crossing*>(transfer.data)->to;
@@ -32,7 +37,7 @@ void Fiber::enter(boost::context::detail::transfer_t transfer) {
   self->stack_->body();
 }
 
-void Fiber::start(void (*body)(), size_t colour) {
+Fiber::Fiber(void (*body)(), size_t colour) : stack_(std::make_unique<Stack>()) {
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK;
   void* const mapping = mmap(nullptr, stack_size, PROT_READ | PROT_WRITE, flags, -1, 0);

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <utility>
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -21,18 +22,26 @@
 
 namespace simt {
 
-/// An execution context. If default-constructed, it is the host's stack; start() gives it a stack of its own.
+/// An execution context, or none. It may be moved, also while it runs.
 class Fiber {
  public:
-  Fiber();
+  Fiber() = default;
+  /// A context on a stack of its own. `body` runs at the first switch to it and must not return. `colour`
+  /// shifts the stack's top by cache lines, because equal tops would all fall into the same few cache sets.
+  Fiber(void (*body)(), size_t colour);
   ~Fiber();
-  Fiber(const Fiber&) = delete;
-  Fiber& operator=(const Fiber&) = delete;
+  Fiber(Fiber&& other) noexcept
+      : context_(std::exchange(other.context_, nullptr)), stack_(std::move(other.stack_)) {}
+  Fiber& operator=(Fiber&& other) noexcept {
+    context_ = std::exchange(other.context_, nullptr);
+    stack_ = std::move(other.stack_);
+    return *this;
+  }
+  /// The context that calls this.
+  static Fiber of_caller();
 
-  bool started() const { return context_ != nullptr; }
-  /// `body` runs at the first switch to this fiber and must not return. `colour` shifts the stack's top by
-  /// cache lines, because equal tops would all fall into the same few cache sets.
-  void start(void (*body)(), size_t colour);
+  /// Whether there is a context; the caller's counts once it has been left.
+  explicit operator bool() const { return context_ != nullptr; }
   /// Leaves `from`, which is running, for `to`. Returns when somebody switches back.
   static void switch_to(Fiber& from, Fiber& to);
 
