@@ -64,7 +64,7 @@ TEMPLATE_PRODUCT_TEST_CASE("the MSD sort is right or says that it is not the one
         msd_sort_distribution<Key, Value>(distribution, on_gpu ? 200'003 : 6'001 + 37 * kind,
                                           {.order = kind % 2 == 0 ? Order::ascending : Order::descending,
                                            .in_place = kind % 3 == 0,
-                                           .digested = kind % 5 < 2});
+                                           .digest = digest_taken(kind)});
     INFO(distribution.name);
     // Of a few thousand floats, one bucket may have more than a block of the emulator's sorts.
     if (!on_gpu && std::is_floating_point_v<Key>) continue;
@@ -85,7 +85,7 @@ TEMPLATE_TEST_CASE("even keys are partitioned without being counted, others as b
         distribution, on_gpu ? 300'007 : 20'001 + 37 * kind,
         {.order = kind % 2 == 0 ? Order::ascending : Order::descending,
          .in_place = kind % 3 == 0,
-         .digested = kind % 5 < 2});
+         .digest = digest_taken(kind)});
     if (is_uniform)
       CHECK((plan.was_dealt() && (plan.deal.is_of_reals != 0) == std::is_floating_point_v<TestType>));
   }
@@ -388,7 +388,7 @@ TEMPLATE_PRODUCT_TEST_CASE("crowded pairs are divided by splitters, whatever the
       }
     const MsdCase test{.order = turn % 2 == 0 ? Order::descending : Order::ascending,
                        .in_place = turn % 2 != 0,
-                       .digested = turn % 2 == 0,
+                       .digest = digest_taken(turn),
                        .multiprocessors = 8};  // for the sample
     ++turn;
     const auto plan = by_level ? msd_sort<Key, Value, SplittingByLevel>(keys, test)
@@ -435,7 +435,7 @@ TEMPLATE_TEST_CASE("pairs whose crowd the survey missed are divided by splitters
     const auto plan = msd_sort<int64_t, TestType, SplittingByLevel>(
         keys, {.order = in_place ? Order::descending : Order::ascending,
                .in_place = in_place,
-               .digested = in_place,
+               .digest = in_place ? DigestTaken::before : DigestTaken::beside,
                .multiprocessors = 8});
     CHECK((plan.is_split && !plan.falls_back));
   }

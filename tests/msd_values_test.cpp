@@ -35,7 +35,7 @@ TEMPLATE_TEST_CASE("frequent values are taken out, and put in where they belong"
       INFO("case " << turn << " " << name(order) << (in_place ? " in place" : ""));
       const auto keys = keys_with_frequent_values<TestType>(shares, count);
       const MsdPlan<Bits> plan = msd_sort<TestType, NoValue>(
-          keys, {.order = order, .in_place = in_place, .digested = turn % 4 == 1});
+          keys, {.order = order, .in_place = in_place, .digest = digest_taken(turn)});
       CHECK((plan.frequent.count != 0 && plan.partitions() && plan.keys < count));
     }
   }
@@ -59,7 +59,7 @@ TEMPLATE_PRODUCT_TEST_CASE("of pairs a frequent value gets a bucket of its own",
       if (!on_gpu && number % 5 != type) continue;
       const MsdCase test{.order = number % 2 == 0 ? Order::ascending : Order::descending,
                          .in_place = number % 3 == 0,
-                         .digested = number % 4 == 1};
+                         .digest = digest_taken(number)};
       INFO(share << " % " << uint64_t{value} << " " << name(test.order)
                  << (test.in_place ? " in place" : ""));
       const auto keys = keys_with_frequent_values<Key>({{value, share}}, count);
@@ -144,7 +144,7 @@ TEMPLATE_PRODUCT_TEST_CASE("pairs of few values are sorted by the places of thes
     // In place: 2 and 700 values. Descending: 256 and 257. Out of place: 16, 256 and 257.
     const MsdCase test{.order = number % 5 > 2 ? Order::descending : Order::ascending,
                        .in_place = number % 5 == 0,
-                       .digested = number % 4 == 3};
+                       .digest = digest_taken(number)};
     INFO(values << " values");
     CHECK(msd_sort<Key, Value>(keys, test).has_few_values());
   }
