@@ -227,6 +227,15 @@ TEST_CASE("a chunk that fails ends the sort although another one waits for a pip
   CHECK(reader.get() == std::future_status::ready);
 }
 
+TEST_CASE("a chunk that fails ends the sort although the next one waits for its turn") {
+  const Scene scene;
+  const SortFileOptions unique{.where = {.threads = 2}, .result = SortResult::unique, .overwrite = true};
+  CHECK_THAT(message_of(plain_environment(256, Fault::fails_to_get_first), scene.folder / "in.u32",
+                        scene.folder / "out", unique),
+             ContainsSubstring("fell off the bus"));
+  scene.require_untouched();
+}
+
 TEST_CASE("a GPU that cannot do what is asked for has not failed") {
   const Scene scene;
   SortEnvironment environment = on_gpu(Fault::none);

@@ -5,6 +5,7 @@
 #include "core/key_bits.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <numeric>
 #include <optional>
@@ -52,7 +53,16 @@ class PlainSession : public SortSession {
   }
 
   std::span<std::byte> get(uint32_t, Column column, uint64_t first_byte, size_t bytes) override {
-    if (fault_ == Fault::fails_to_get && first_byte != 0) throw Error("the device fell off the bus");
+    if (fault_ == Fault::fails_to_get_first) {
+      if (first_byte != 0) {
+        has_given_ = true;
+        has_given_.notify_one();
+      } else {
+        has_given_.wait(false);
+      }
+    }
+    const Fault of_this = first_byte == 0 ? Fault::fails_to_get_first : Fault::fails_to_get;
+    if (fault_ == of_this) throw Error("the device fell off the bus");
     return bytes_of(column).subspan(first_byte, bytes);
   }
 
@@ -159,6 +169,7 @@ class PlainSession : public SortSession {
   std::vector<std::byte> keys_;
   std::vector<std::byte> values_;
   std::vector<char> open_;
+  std::atomic<bool> has_given_ = false;
   std::vector<Packed> packed_ = std::vector<Packed>(job_.workers);
 };
 

@@ -22,6 +22,7 @@ enum class Fault {
   fails_to_begin,
   fails_to_sort,
   fails_to_get,
+  fails_to_get_first,  // chunk, once another worker has got one
   // With these, a session packs equal keys (get_unique), correctly or not.
   packs,
   packs_without_one,  // its records are counted for the next key
