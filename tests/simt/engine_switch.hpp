@@ -16,8 +16,8 @@ namespace simt {
 [[gnu::always_inline]] inline void Engine::cross_to(Thread& next) {
   Thread& self = *current_;
   if (&next == &self) return;
-  continue_as(next);
   if (!next.fiber) next.fiber = take_fiber();
+  continue_as(next);
   Fiber::switch_to(self.fiber, next.fiber);
 }
 
