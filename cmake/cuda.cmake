@@ -81,7 +81,7 @@ if(NOT SWEEPSORT_CUDA STREQUAL "OFF")
     endif()
     enable_language(CUDA)
     set(SWEEPSORT_CUDA_FAST_COMPILE OFF CACHE STRING
-      "Where no GPU will run device code: ON compiles it to PTX in half the time; CHECK only checks it, in a quarter")
+      "Where no GPU will run device code: ON compiles it to PTX in half the time; CHECK only checks it, in half of that")
     set_property(CACHE SWEEPSORT_CUDA_FAST_COMPILE PROPERTY STRINGS ON OFF CHECK)
     if(SWEEPSORT_CUDA_FAST_COMPILE)
       include(CheckCompilerFlag)

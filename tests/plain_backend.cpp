@@ -53,16 +53,14 @@ class PlainSession : public SortSession {
   }
 
   std::span<std::byte> get(uint32_t, Column column, uint64_t first_byte, size_t bytes) override {
-    if (fault_ == Fault::fails_to_get_first) {
-      if (first_byte != 0) {
-        has_given_ = true;
-        has_given_.notify_one();
-      } else {
-        has_given_.wait(false);
-      }
+    const bool is_first = first_byte == 0;
+    if (is_first && fault_ == Fault::fails_to_get_first) has_given_.wait(false);
+    if (fault_ == (is_first ? Fault::fails_to_get_first : Fault::fails_to_get))
+      throw Error("the device fell off the bus");
+    if (!is_first) {
+      has_given_ = true;
+      has_given_.notify_one();
     }
-    const Fault of_this = first_byte == 0 ? Fault::fails_to_get_first : Fault::fails_to_get;
-    if (fault_ == of_this) throw Error("the device fell off the bus");
     return bytes_of(column).subspan(first_byte, bytes);
   }
 
